@@ -1,0 +1,154 @@
+"""Events are frozen values without bookkeeping; the envelope around them carries that (DESIGN, "Events")."""
+
+from datetime import datetime
+from typing import Any, ClassVar, Final
+
+from pydantic import AwareDatetime
+
+from domain.kernel.errors import UnknownEvent
+from domain.kernel.value import Text, Value, canonical_json, sha256_hex
+
+EVENT_CLASSES: Final[dict[str, type["Event"]]] = {}
+"""Every event class by its type name. The names ARE the storage format: they never change."""
+
+GENESIS_HASH: Final = "0" * 64
+"""The previous hash of a stream's first event."""
+
+
+class Event(Value):
+    """One fact. A subclass states `type` (the seeds' dotted name) and, after a change of shape, `schema_version`."""
+
+    type: ClassVar[str]
+    schema_version: ClassVar[int] = 1
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if EVENT_CLASSES.setdefault(cls.type, cls) is not cls:
+            raise TypeError(f"two event classes of type {cls.type}")
+
+
+class Command(Value):
+    """What somebody wants. `at` and new IDs arrive on it: nothing inside the domain looks at a clock.
+
+    `actor` is a pseudonymous ID (`usr_…`, or `system:<part>`); `causation` the ID of the event (or message) that
+    led to it; `correlation` the Change it belongs to.
+    """
+
+    command_id: str
+    actor: Text
+    at: AwareDatetime
+    causation: str | None = None
+    correlation: str | None = None
+
+
+class Envelope(Value):
+    """An event as it is stored: the whole of it is the stored bytes, any column beside them is a copy.
+
+    `previous_hash` is the SHA-256 of the stream's previous stored bytes (`GENESIS_HASH` for the first), so that no
+    event can be changed unseen.
+    """
+
+    stream: str
+    version: int
+    type: str
+    schema_version: int
+    at: datetime
+    actor: str
+    command_id: str
+    causation: str | None
+    correlation: str | None
+    run: str | None
+    previous_hash: str
+    event: Event
+
+    @property
+    def id(self) -> str:
+        """`<stream>:<version>`; versions start at 1."""
+        return f"{self.stream}:{self.version}"
+
+
+def encode_envelope(envelope: Envelope) -> bytes:
+    """The stored bytes: canonical JSON, with the event's fields under `data`."""
+    return canonical_json(
+        {
+            "id": envelope.id,
+            "type": envelope.type,
+            "schemaVersion": envelope.schema_version,
+            "time": envelope.at.isoformat(),
+            "actor": envelope.actor,
+            "command": envelope.command_id,
+            "causation": envelope.causation,
+            "correlation": envelope.correlation,
+            "run": envelope.run,
+            "previousHash": envelope.previous_hash,
+            "data": envelope.event.model_dump(mode="json"),
+        }
+    )
+
+
+def decode_envelope(document: dict[str, Any]) -> Envelope:
+    """The envelope of a stored document that upcasters have brought to the present schema versions.
+
+    Raises:
+        UnknownEvent: no class of that type, or a schema version that this code doesn't know.
+    """
+    kind = EVENT_CLASSES.get(document["type"])
+    if kind is None or kind.schema_version != document["schemaVersion"]:
+        raise UnknownEvent(f"event {document['id']}: {document['type']} version {document['schemaVersion']}")
+    stream, version = document["id"].rsplit(":", 1)
+    return Envelope.model_construct(
+        stream=stream,
+        version=int(version),
+        type=document["type"],
+        schema_version=document["schemaVersion"],
+        at=datetime.fromisoformat(document["time"]),
+        actor=document["actor"],
+        command_id=document["command"],
+        causation=document["causation"],
+        correlation=document["correlation"],
+        run=document["run"],
+        previous_hash=document["previousHash"],
+        event=kind.model_validate(document["data"]),
+    )
+
+
+def seal(
+    stream: str,
+    version: int,
+    previous_hash: str,
+    event: Event,
+    command: Command,
+    run: str | None = None,
+) -> tuple[Envelope, bytes, str]:
+    """Put `event` in its envelope; returns it with its stored bytes and their hash."""
+    envelope = Envelope.model_construct(
+        stream=stream,
+        version=version,
+        type=event.type,
+        schema_version=event.schema_version,
+        at=command.at,
+        actor=command.actor,
+        command_id=command.command_id,
+        causation=command.causation,
+        correlation=command.correlation,
+        run=run,
+        previous_hash=previous_hash,
+        event=event,
+    )
+    stored = encode_envelope(envelope)
+    return envelope, stored, sha256_hex(stored)
+
+
+class Head(Value):
+    """Where a stream ended when another recorded it: its last version and the hash of its last stored bytes."""
+
+    version: int
+    hash: str
+
+
+class BlobRef(Value):
+    """Free text or bytes in the object store, under the SHA-256 of salt and content; erasable there."""
+
+    sha256: str
+    size: int
