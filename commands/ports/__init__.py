@@ -1,0 +1,1 @@
+"""What the command handlers need from outside, stated as protocols; `infra` implements them."""
