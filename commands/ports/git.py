@@ -150,9 +150,7 @@ class Canonical(Protocol):
         """Write a commit; the same inputs give the same hash."""
         ...
 
-    def compose(
-        self, base: str, changesets: Sequence[str], describe: Callable[[int], tuple[Signature, str]]
-    ) -> Merge:
+    def compose(self, base: str, changesets: Sequence[str], describe: Callable[[int], tuple[Signature, str]]) -> Merge:
         """Merge the ChangeSet commits in order onto `base` as a chain of merge commits with the ChangeSets as parents.
 
         `describe(i)` gives the signature and message of the i-th merge. Goes on past a conflict and names each
@@ -164,9 +162,7 @@ class Canonical(Protocol):
         """A fork pinned at `base` with a checkout owned by the sandbox's user. Idempotent per run."""
         ...
 
-    def checkout(
-        self, commit: str, folder: Path, overlay: str | None = None, paths: Sequence[str] = ()
-    ) -> None:
+    def checkout(self, commit: str, folder: Path, overlay: str | None = None, paths: Sequence[str] = ()) -> None:
         """Write the tree of `commit` to the empty `folder`, then lay the versions of `paths` in `overlay` over it.
 
         A path that `overlay` lacks is removed. For checks and set-up; nothing there is a git directory.

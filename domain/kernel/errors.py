@@ -9,9 +9,7 @@ class IllegalTransition(DomainError):
     """The object's status has no such arrow in its transition table."""
 
     def __init__(self, kind: str, identifier: str, status: str | None, event: str) -> None:
-        super().__init__(
-            f"{kind} {identifier} is {status or 'not there yet'}: {event} has no place in that status"
-        )
+        super().__init__(f"{kind} {identifier} is {status or 'not there yet'}: {event} has no place in that status")
         self.kind, self.identifier, self.status, self.event = kind, identifier, status, event
 
 

@@ -38,9 +38,7 @@ class TransitionTable:
     @property
     def statuses(self) -> tuple[str, ...]:
         """Every status, in the order in which the table first names it."""
-        return tuple(
-            dict.fromkeys(s for t in self.transitions for s in (t.source, t.target) if s is not None)
-        )
+        return tuple(dict.fromkeys(s for t in self.transitions for s in (t.source, t.target) if s is not None))
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -73,13 +71,9 @@ class TransitionTable:
         if target is not None:
             targets = targets & {target}
         if len(targets) != 1:
-            raise ImpossibleHistory(
-                f"{self.kind} {identifier}: {event} from {source} to {target or sorted(targets)}"
-            )
+            raise ImpossibleHistory(f"{self.kind} {identifier}: {event} from {source} to {target or sorted(targets)}")
         return next(iter(targets))
 
     def rows(self) -> list[list[str]]:
         """`[source, target, why]`, with `*` as the source of an initial status; one row per arrow and label."""
-        return [
-            list(r) for r in dict.fromkeys((t.source or INITIAL, t.target, t.why) for t in self.transitions)
-        ]
+        return [list(r) for r in dict.fromkeys((t.source or INITIAL, t.target, t.why) for t in self.transitions)]
