@@ -1,0 +1,1 @@
+"""The store on the eventsourcing library: in PostgreSQL, and in memory for tests and the simulator."""

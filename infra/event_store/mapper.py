@@ -1,0 +1,80 @@
+"""The bridge between our envelope and the library's stored events.
+
+The library's mapper writes `vars()` of its own event classes under a Python path; ours stores the sealed bytes as they
+are under the stable type name, and reads them through upcasters and validation.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, cast
+
+from eventsourcing.domain import DomainEventProtocol
+from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
+from pydantic_core import from_json
+
+from commands.ports.store import Sealed, Stored
+from domain.kernel.event import Envelope, decode_envelope
+from domain.kernel.value import canonical_json, sha256_hex
+from infra.event_store.upcast import upcast
+
+
+@dataclass(frozen=True)
+class SealedRow(StoredEvent):
+    """The library's stored event with the columns that copy its envelope."""
+
+    at: datetime
+    actor: str
+    command_id: str
+    causation: str | None
+    correlation: str | None
+    run: str | None
+
+
+class CanonicalTranscoder(Transcoder):
+    """Canonical JSON, the one form that is stored and hashed."""
+
+    def encode(self, obj: Any) -> bytes:
+        return canonical_json(obj)
+
+    def decode(self, data: bytes) -> Any:
+        return from_json(data)
+
+
+class EnvelopeMapper(Mapper[str]):
+    """`Sealed` to stored event, stored event to `Envelope`; no compression and no cipher: the bytes are hashed."""
+
+    def __init__(self) -> None:
+        super().__init__(CanonicalTranscoder())
+
+    def to_stored_event(self, domain_event: DomainEventProtocol[str]) -> SealedRow:
+        sealed = cast(Sealed, domain_event)
+        envelope = sealed.envelope
+        return SealedRow(
+            originator_id=envelope.stream,
+            originator_version=envelope.version,
+            topic=envelope.type,
+            state=sealed.stored,
+            at=envelope.at,
+            actor=envelope.actor,
+            command_id=envelope.command_id,
+            causation=envelope.causation,
+            correlation=envelope.correlation,
+            run=envelope.run,
+        )
+
+    def to_domain_event(self, stored_event: StoredEvent) -> Any:
+        return self.envelope(stored_event.state)
+
+    @staticmethod
+    def envelope(stored: bytes) -> Envelope:
+        """The envelope of stored bytes.
+
+        Raises:
+            UnknownEvent: a type or schema version that this code can't read.
+        """
+        return decode_envelope(upcast(from_json(stored)))
+
+    @classmethod
+    def stored(cls, position: int, state: bytes) -> Stored:
+        """An event as read back: the hash is computed from the bytes, never taken from a column."""
+        return Stored(position, cls.envelope(state), sha256_hex(state))

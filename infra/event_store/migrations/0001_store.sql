@@ -1,0 +1,203 @@
+-- The event store: the log, handled commands, the outbox, effects, leases, slots, positions of followers.
+
+CREATE TABLE installation (
+    only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+    id text NOT NULL,
+    created_at timestamptz NOT NULL DEFAULT now()
+);
+INSERT INTO installation (id) VALUES (gen_random_uuid()::text);
+
+-- The columns of the eventsourcing library, then copies of what the stored bytes (state) hold.
+CREATE TABLE stored_events (
+    originator_id text NOT NULL,
+    originator_version bigint NOT NULL,
+    topic text NOT NULL,
+    state bytea NOT NULL,
+    notification_id bigserial NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    actor text NOT NULL,
+    command_id text NOT NULL,
+    causation text,
+    correlation text,
+    run text,
+    PRIMARY KEY (originator_id, originator_version)
+) WITH (
+    autovacuum_vacuum_threshold = 100000000,
+    autovacuum_vacuum_scale_factor = 0.5,
+    autovacuum_analyze_threshold = 1000,
+    autovacuum_analyze_scale_factor = 0.01
+);
+CREATE UNIQUE INDEX stored_events_notification_id_idx ON stored_events (notification_id);
+
+-- The library's table of positions (single row per follower), with its marker of that form.
+CREATE TABLE notification_tracking (
+    application_name text PRIMARY KEY,
+    notification_id bigint
+);
+INSERT INTO notification_tracking VALUES ('__migration__', 1);
+
+CREATE TABLE commands (
+    command_id text PRIMARY KEY,
+    name text NOT NULL,
+    actor text NOT NULL,
+    at timestamptz NOT NULL,
+    handling text NOT NULL,
+    reason text NOT NULL,
+    causation text,
+    correlation text,
+    payload json
+);
+
+CREATE TABLE outbox (
+    message_id text PRIMARY KEY,
+    seq bigserial NOT NULL,
+    topic text NOT NULL,
+    name text NOT NULL,
+    project text NOT NULL,
+    change text,
+    payload json NOT NULL,
+    causation text,
+    correlation text,
+    actor text NOT NULL,
+    created_at timestamptz NOT NULL,
+    not_before timestamptz,
+    attempts integer NOT NULL DEFAULT 0,
+    last_error text NOT NULL DEFAULT '',
+    dead_at timestamptz,
+    handled_at timestamptz
+);
+CREATE INDEX outbox_open_idx ON outbox (seq) WHERE handled_at IS NULL AND dead_at IS NULL;
+CREATE INDEX outbox_dead_idx ON outbox (seq) WHERE handled_at IS NULL AND dead_at IS NOT NULL;
+
+CREATE TABLE effects (
+    effect_id text PRIMARY KEY,
+    seq bigserial NOT NULL,
+    kind text NOT NULL,
+    change text,
+    project text NOT NULL,
+    payload json NOT NULL,
+    opened_by text NOT NULL,
+    attempts integer NOT NULL DEFAULT 0,
+    not_before timestamptz,
+    last_error text NOT NULL DEFAULT '',
+    closed_by text
+);
+CREATE INDEX effects_open_idx ON effects (seq) WHERE closed_by IS NULL;
+
+-- holder is NULL when nobody holds it; the row stays, so that an epoch is never used twice.
+CREATE TABLE leases (
+    name text PRIMARY KEY,
+    holder text,
+    epoch bigint NOT NULL,
+    counter bigint NOT NULL
+);
+
+CREATE TABLE slots (
+    owner text PRIMARY KEY,
+    holder text NOT NULL,
+    counter bigint NOT NULL
+);
+
+-- One commit, one statement, one transaction. Every writer of the log goes through here: the advisory lock makes
+-- commit order the order of positions, so that a follower never meets a gap that is filled later.
+CREATE FUNCTION commit_events(
+    -- Per append: stream, version it must be at, hash of the bytes stored there ('' to leave that unchecked).
+    append_stream text[], append_expected bigint[], append_head text[],
+    -- Per event.
+    event_stream text[], event_version bigint[], event_type text[], event_state bytea[],
+    event_at timestamptz[], event_actor text[], event_command text[],
+    event_causation text[], event_correlation text[], event_run text[],
+    -- {"fences", "handled", "messages", "effects", "closed"}, each a list; NULL when all are empty.
+    rest json
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    wanted record;
+    head record;
+    actual bigint;
+    expected_rows bigint;
+    last_position bigint;
+BEGIN
+    PERFORM pg_advisory_xact_lock(7305808869229538401);
+
+    IF rest IS NOT NULL THEN
+        FOR wanted IN SELECT * FROM json_to_recordset(rest->'fences') AS f(name text, holder text, epoch bigint) LOOP
+            -- The row lock keeps a takeover out until this commit is done.
+            PERFORM 1 FROM leases l WHERE l.name = wanted.name AND l.holder = wanted.holder AND l.epoch = wanted.epoch
+                FOR SHARE;
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'the lease % is held by another', wanted.name USING ERRCODE = 'RB001';
+            END IF;
+        END LOOP;
+
+        expected_rows := json_array_length(rest->'handled');
+        IF expected_rows > 0 THEN
+            INSERT INTO commands (command_id, name, actor, at, handling, reason, causation, correlation, payload)
+                SELECT command_id, name, actor, at, handling, reason, causation, correlation, payload
+                FROM json_to_recordset(rest->'handled') AS h(command_id text, name text, actor text, at timestamptz,
+                    handling text, reason text, causation text, correlation text, payload json)
+                ON CONFLICT DO NOTHING;
+            GET DIAGNOSTICS actual = ROW_COUNT;
+            IF actual <> expected_rows THEN
+                RAISE EXCEPTION 'a command of this commit is recorded already' USING ERRCODE = 'RB002';
+            END IF;
+            UPDATE outbox o SET handled_at = h.at
+                FROM json_to_recordset(rest->'handled') AS h(command_id text, at timestamptz)
+                WHERE o.message_id = h.command_id AND o.handled_at IS NULL;
+        END IF;
+    END IF;
+
+    FOR wanted IN SELECT * FROM unnest(append_stream, append_expected, append_head) AS a(stream, expected, hash) LOOP
+        SELECT originator_version AS version, encode(sha256(state), 'hex') AS hash INTO head
+            FROM stored_events WHERE originator_id = wanted.stream ORDER BY originator_version DESC LIMIT 1;
+        IF coalesce(head.version, 0) <> wanted.expected THEN
+            RAISE EXCEPTION '% is at version %, not %', wanted.stream, coalesce(head.version, 0), wanted.expected
+                USING ERRCODE = 'RB003';
+        END IF;
+        IF wanted.expected > 0 AND wanted.hash <> '' AND head.hash <> wanted.hash THEN
+            RAISE EXCEPTION '% has another history up to version %', wanted.stream, wanted.expected
+                USING ERRCODE = 'RB003';
+        END IF;
+    END LOOP;
+
+    WITH inserted AS (
+        INSERT INTO stored_events (originator_id, originator_version, topic, state, occurred_at, actor, command_id,
+                causation, correlation, run)
+            SELECT e.stream, e.version, e.type, e.state, e.at, e.actor, e.command, e.causation, e.correlation, e.run
+            FROM unnest(event_stream, event_version, event_type, event_state, event_at, event_actor, event_command,
+                    event_causation, event_correlation, event_run)
+                WITH ORDINALITY AS e(stream, version, type, state, at, actor, command, causation, correlation, run, n)
+            ORDER BY e.n
+            RETURNING notification_id
+    )
+    SELECT max(notification_id) INTO last_position FROM inserted;
+
+    IF rest IS NOT NULL THEN
+        IF json_array_length(rest->'messages') > 0 THEN
+            INSERT INTO outbox (message_id, topic, name, project, change, payload, causation, correlation, actor,
+                    created_at, not_before)
+                SELECT message_id, topic, name, project, change, payload, causation, correlation, actor, created_at,
+                    not_before
+                FROM json_to_recordset(rest->'messages') AS m(message_id text, topic text, name text, project text,
+                    change text, payload json, causation text, correlation text, actor text, created_at timestamptz,
+                    not_before timestamptz)
+                WHERE NOT EXISTS (SELECT 1 FROM commands c WHERE c.command_id = m.message_id)
+                ON CONFLICT DO NOTHING;
+        END IF;
+        IF json_array_length(rest->'effects') > 0 THEN
+            INSERT INTO effects (effect_id, kind, change, project, payload, opened_by)
+                SELECT effect_id, kind, change, project, payload, opened_by
+                FROM json_to_recordset(rest->'effects') AS e(effect_id text, kind text, change text, project text,
+                    payload json, opened_by text)
+                ON CONFLICT DO NOTHING;
+        END IF;
+        IF json_array_length(rest->'closed') > 0 THEN
+            UPDATE effects e SET closed_by = c.event
+                FROM json_to_recordset(rest->'closed') AS c(effect_id text, event text)
+                WHERE e.effect_id = c.effect_id AND e.closed_by IS NULL;
+        END IF;
+    END IF;
+
+    NOTIFY stored_events;
+    RETURN coalesce(last_position, (SELECT max(notification_id) FROM stored_events), 0);
+END;
+$$;
