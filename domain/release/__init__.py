@@ -1,0 +1,1 @@
+"""The Release of one canonical generation to the project's release target."""
