@@ -34,6 +34,14 @@ from domain.plan import TaskKey
 
 SCRIPT_BYTES: Final = 16 * 1024**2
 
+_MICROS: Final = {
+    "costUsd": "costMicros",
+    "cost_usd": "costMicros",
+    "reserveUsd": "reserveMicros",
+    "reserve_usd": "reserveMicros",
+}
+"""Dollars as people write them, and the micro-dollars that are stored."""
+
 
 def _inside(raw: str) -> str:
     parts = raw.split("/")
@@ -74,23 +82,22 @@ class Action(Value):
 
 
 class Answer(Value):
-    """What the agent does in one attempt (or in each that fits). cost, reserve: micro-dollars."""
+    """What the agent does in one attempt (or in each that fits)."""
 
     task: TaskKey | None = None
     attempt: Annotated[int, Field(ge=1)] | None = None
     actions: tuple[Action, ...] = ()
     report: str | None = None
     exit_code: Annotated[int, Field(ge=0, le=255)] = 0
-    cost: Micros | None = None
-    reserve: Micros | None = None
+    cost_micros: Micros | None = None
+    reserve_micros: Micros | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _dollars(cls, raw: Any) -> Any:
         if not isinstance(raw, dict):
             return raw
-        names = {"costUsd": "cost", "cost_usd": "cost", "reserveUsd": "reserve", "reserve_usd": "reserve"}
-        return {names.get(k, k): _dollars(v) if k in names else v for k, v in raw.items()}
+        return {_MICROS.get(k, k): _dollars(v) if k in _MICROS else v for k, v in raw.items()}
 
     def fits(self, key: str, attempt: int) -> bool:
         return self.task in (None, key) and self.attempt in (None, attempt)
@@ -129,9 +136,8 @@ def read_script(path: Path) -> Script:
         text = content.decode()
         document = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except ValueError as error:
-        raise AgentInputError(
-            f"the script {path} is no {'JSON' if path.suffix == '.json' else 'TOML'}: {error}"
-        ) from error
+        form = "JSON" if path.suffix == ".json" else "TOML"
+        raise AgentInputError(f"the script {path} is no {form}: {error}") from error
     try:
         return Script.model_validate(document)
     except ValidationError as error:

@@ -29,7 +29,7 @@ class ScriptedAgent:
         answer = self._settings.script.answer(key, attempt)
         if answer is None:
             return 0
-        return answer.cost if answer.reserve is None else answer.reserve
+        return answer.cost_micros if answer.reserve_micros is None else answer.reserve_micros
 
     def secrets(self) -> tuple[str, ...]:
         return secrets_of(read_variables(self._settings.env, self._host.environ))
@@ -56,7 +56,7 @@ class ScriptedAgent:
             output_truncated=outcome.output_truncated,
             duration=outcome.duration,
             report=printed if answer.report is None else answer.report,
-            cost=answer.cost,
+            cost=answer.cost_micros,
             turns=1,
         )
 

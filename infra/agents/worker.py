@@ -3,6 +3,7 @@
 Standard input: `{"actions": […], "exitCode": n}`. It works in its working directory and follows no link out of it.
 """
 
+import contextlib
 import json
 import os
 import subprocess
@@ -15,8 +16,9 @@ def _folder(parts: list[str], make: bool) -> int:
     descriptor = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     for part in parts:
         try:
-            if make and part not in os.listdir(descriptor):
-                os.mkdir(part, dir_fd=descriptor)
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=descriptor)
             inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
         finally:
             os.close(descriptor)
