@@ -1,0 +1,64 @@
+"""The processes below one process, and the memory they use together."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+_PAGE: Final = os.sysconf("SC_PAGE_SIZE")
+_HAS_CHILDREN_FILES: Final = Path("/proc/self/task", str(os.getpid()), "children").exists()
+
+Gone = (FileNotFoundError, ProcessLookupError)
+"""What reading about a process raises that ended meanwhile."""
+
+
+def _children(pid: int) -> list[int]:
+    """The kernel's own list; a look at all processes of the machine costs milliseconds on a busy one."""
+    found: list[int] = []
+    with suppress(*Gone):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208 - a hundred times a second: no Path objects
+            with suppress(*Gone), open(f"/proc/{pid}/task/{thread}/children", "rb") as file:  # noqa: PTH123
+                found.extend(map(int, file.read().split()))
+    return found
+
+
+def descendants(pid: int) -> Iterator[int]:
+    """Process IDs of all below `pid`, parents before children. Some may have ended, some may be missing."""
+    if not _HAS_CHILDREN_FILES:
+        with suppress(psutil.NoSuchProcess):
+            yield from (process.pid for process in psutil.Process(pid).children(recursive=True))
+        return
+    pending = _children(pid)
+    while pending:
+        child = pending.pop()
+        yield child
+        pending.extend(_children(child))
+
+
+def _resident(pid: int) -> int:
+    with suppress(*Gone), open(f"/proc/{pid}/statm", "rb") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * _PAGE
+    return 0
+
+
+def _proportional(pid: int) -> int:
+    """Memory with shared pages divided among those who share them; what is resident if that can't be told."""
+    with suppress(*Gone, PermissionError), open(f"/proc/{pid}/smaps_rollup", "rb") as file:  # noqa: PTH123
+        for line in file:
+            if line.startswith(b"Pss:"):
+                return int(line.split()[1]) * 1024
+    return _resident(pid)
+
+
+def uses_more_than(pid: int, limit: int) -> bool:
+    """Whether the processes below `pid` use more than `limit` bytes together.
+
+    Resident memory counts a page once for each process that shares it, so only a sum over the limit is looked at
+    closely.
+    """
+    if sum(map(_resident, descendants(pid))) <= limit:
+        return False
+    return sum(map(_proportional, descendants(pid))) > limit
