@@ -1,0 +1,1 @@
+"""Git: people's repositories, the canonical repository of a project, forks, composition and snapshots."""

@@ -1,0 +1,62 @@
+"""git in the sandbox: whatever touches files that an agent can write, or content of a repository as files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from commands.ports.sandbox import Bind, Execution, Killed, Limits, Outcome, Sandbox
+from infra.git.process import confined_environment, exec_path, executable
+
+LIMITS: Final = Limits(seconds=600.0, processes=64, output_bytes=64 * 1024, file_bytes=8 * 1024**3)
+
+_ALREADY_THERE: Final = (Path("/usr"), Path("/bin"))
+
+
+class ConfinedGitFailed(RuntimeError):
+    """git in the sandbox ended badly; the text holds its last lines."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        said = outcome.output[-2_000:].decode(errors="replace").strip()
+        how = f"was stopped ({outcome.killed})" if outcome.killed else f"ended with {outcome.exit_code}"
+        super().__init__(f"git in the sandbox {how}: {said}")
+        self.timed_out = outcome.killed is Killed.TIME
+
+
+def run_script(
+    sandbox: Sandbox,
+    script: str,
+    *arguments: str,
+    folder: Path,
+    writable: bool,
+    readable: tuple[Path, ...],
+    scratch: Path,
+    env: Mapping[str, str],
+) -> None:
+    """Run the constant shell `script` with `$0` as git and `arguments` as `$1…`, `folder` as the work tree.
+
+    `readable` folders and the writable `scratch` are at the same paths inside.
+
+    Raises:
+        ConfinedGitFailed: a command of the script failed.
+        SandboxUnavailable: there is no sandbox; nothing ran.
+    """
+    binds = (*_own_programs(), *(Bind(place, place) for place in readable), Bind(scratch, scratch, writable=True))
+    outcome = sandbox.run(
+        Execution(
+            argv=("/bin/sh", "-euc", script, executable(), *arguments),
+            workspace=folder,
+            workspace_writable=writable,
+            binds=binds,
+            env={**confined_environment(), **env},
+            limits=LIMITS,
+            toolchains=False,
+        )
+    )
+    if not outcome.ok:
+        raise ConfinedGitFailed(outcome)
+
+
+def _own_programs() -> tuple[Bind, ...]:
+    """A git that isn't the system's is bound too."""
+    places = (exec_path(), Path(executable()).resolve().parent)
+    return tuple(Bind(place, place) for place in places if not any(place.is_relative_to(r) for r in _ALREADY_THERE))

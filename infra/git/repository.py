@@ -1,0 +1,104 @@
+"""Making and opening the bare repository of a project."""
+
+import os
+import secrets
+import shutil
+from pathlib import Path
+from typing import Final
+
+from infra.git.durable import sync_folder
+from infra.git.process import EMPTY_TREE, executable, git, line
+from infra.git.quarantine import sweep
+
+INSTALLATION_KEY: Final = "rhumbline.installation"
+
+_SETTINGS: Final = {
+    # No command of git itself then removes an object: not `gc --prune=now`, `prune`, `repack -d` of a person either.
+    "core.repositoryFormatVersion": "1",
+    "extensions.preciousObjects": "true",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+    "core.fsync": "all",
+    "core.logAllRefUpdates": "false",
+    # The sandbox's user reads objects when it checks out; the folder above keeps everyone else out.
+    "core.sharedRepository": "0644",
+    # Newer versions of git read attributes from HEAD in a bare repository; a merge must not depend on what main is.
+    "attr.tree": EMPTY_TREE,
+}
+
+
+class InstallationMismatch(Exception):
+    """A canonical repository that belongs to another installation: using it would mix two logs."""
+
+
+def open_or_create(path: Path, installation_id: str) -> None:
+    """Make sure that `path` is a canonical repository of this installation; several processes may do so at once.
+
+    Raises:
+        InstallationMismatch: it belongs to another installation, or to none.
+        GitMissing: no usable git on this machine.
+    """
+    executable()
+    if not path.exists():
+        _create(path, installation_id)
+    _require_ours(path, installation_id)
+    sweep(path)
+
+
+def _create(path: Path, installation_id: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    git("init", "-q", "--bare", "--template=", "--shared=0644", "--object-format=sha1", "-b", "main", str(draft))
+    try:
+        for key, value in {**_SETTINGS, INSTALLATION_KEY: installation_id}.items():
+            git("config", "--file", str(draft / "config"), key, value)
+        draft.rename(path)
+        sync_folder(path.parent)
+    except OSError:
+        # Another process was first: its repository is as good, and is checked like any other.
+        if not path.exists():
+            raise
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _require_ours(path: Path, installation_id: str) -> None:
+    found = line("config", "--file", str(path / "config"), "--default", "", "--get", INSTALLATION_KEY)
+    if found != installation_id:
+        raise InstallationMismatch(
+            f"{path} belongs to {'installation ' + found if found else 'no installation'}, and this is installation "
+            f"{installation_id}; the store and its repositories must be moved or restored together"
+        )
+
+
+def write_fork(git_dir: Path, canonical: Path, attributes: bytes = b"") -> None:
+    """Write a bare repository that borrows all objects of `canonical`, without starting a process."""
+    objects = git_dir / "objects"
+    (objects / "info").mkdir(parents=True)
+    (objects / "pack").mkdir()
+    (git_dir / "refs").mkdir()
+    (git_dir / "info").mkdir()
+    (git_dir / "info" / "attributes").write_bytes(attributes)
+    (git_dir / "HEAD").write_bytes(b"ref: refs/heads/main\n")
+    (git_dir / "config").write_bytes(_FORK_CONFIG)
+    (objects / "info" / "alternates").write_bytes(os.fsencode(canonical / "objects") + b"\n")
+    for place in (git_dir, *git_dir.rglob("*")):
+        # Whatever the umask: the sandbox's user reads it.
+        place.chmod(0o755 if place.is_dir() else 0o644)
+
+
+_FORK_CONFIG: Final = b"""[core]
+\trepositoryFormatVersion = 0
+\tbare = false
+\tfileMode = true
+\tsymlinks = true
+\tignoreCase = false
+\tprecomposeUnicode = false
+\tprotectHFS = true
+\tprotectNTFS = true
+\tfsync = none
+\tautocrlf = false
+[gc]
+\tauto = 0
+"""
+"""No base is kept here, and what counts is copied to canonical, synced: so nothing is synced here."""
