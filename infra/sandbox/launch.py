@@ -27,7 +27,8 @@ def counts_per_namespace(release: str) -> bool:
     return match is not None and (int(match[1]), int(match[2])) >= _PER_NAMESPACE_SINCE
 
 
-def _threads_of(user: int) -> int:
+def threads_of(user: int) -> int:
+    """How many threads the kernel counts for `user` now."""
     total = 0
     with os.scandir("/proc") as entries:
         for entry in entries:
@@ -43,7 +44,7 @@ def process_bound(limits: Limits, as_root: bool) -> int:
     """The value of RLIMIT_NPROC that lets the command have `limits.processes`."""
     if as_root or counts_per_namespace(platform.release()):
         return limits.processes
-    return limits.processes + _threads_of(os.getuid())
+    return limits.processes + threads_of(os.getuid())
 
 
 def launcher(as_root: bool, user: int, folder: Path, limits: Limits) -> list[str]:

@@ -20,7 +20,7 @@ from infra.sandbox.seccomp import UnsupportedArchitecture, seccomp_filter
 from infra.sandbox.toolchain import ALWAYS_VISIBLE, SYSTEM_FOLDERS, Toolchains
 
 _HANDOVER: Final = "/run/rhumbline/handover.py"
-_TAKEN: Final = tuple(map(PurePath, ("/proc", "/sys", "/dev", "/usr", "/run/rhumbline")))
+_TAKEN: Final = tuple(map(PurePath, ("/proc", "/sys", "/dev", "/run/rhumbline")))
 _NO_TOOLCHAINS: Final = Toolchains(folders=(), path=":".join(SYSTEM_FOLDERS[:3]), variables={})
 
 
@@ -35,8 +35,8 @@ def _check_bind(bind: Bind) -> None:
 
 
 def _base(bind: Bind, execution: Execution) -> tuple[Path, PurePath] | None:
-    """The host's folder that `bind` is mounted within, and the path below it; None if it stands alone."""
-    others = [(other.target, other.source) for other in execution.binds if other is not bind]
+    """The folder of the workspace or a writable bind that `bind` is mounted within, and the path below it."""
+    others = [(other.target, other.source) for other in execution.binds if other.writable and other is not bind]
     if execution.workspace is not None:
         others.append((WORKSPACE, execution.workspace))
     outer = [entry for entry in others if bind.target != entry[0] and bind.target.is_relative_to(entry[0])]
