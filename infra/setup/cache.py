@@ -61,9 +61,7 @@ class SetupCache:
             lock.close()
             raise
         self._keep(key, lock)
-        return tuple(
-            Bind(_host(entry, output), WORKSPACE / os.fsdecode(decode_path(output))) for output in setup.outputs
-        )
+        return tuple(Bind(_host(entry, output), _host(WORKSPACE, output)) for output in setup.outputs)
 
     def close(self) -> None:
         """Let go of all entries."""
@@ -142,8 +140,8 @@ def _require_success(setup: Setup, outcome: Outcome) -> None:
         raise SetupFailed(f"the set-up step failed with exit code {outcome.exit_code}", outcome.output)
 
 
-def _host(entry: Path, output: str) -> Path:
-    return entry / os.fsdecode(decode_path(output))
+def _host(folder: Path, output: str) -> Path:
+    return folder / os.fsdecode(decode_path(output))
 
 
 def _move(output: str, checkout: Path, entry: Path, outcome: Outcome) -> None:

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -21,8 +22,8 @@ class EntryLock:
         """Take it exclusively if nobody has it."""
         return self._try(fcntl.LOCK_EX)
 
-    def share(self, cancel: threading.Event | None) -> None:
-        """Take it shared (from exclusive, too), when no other builds.
+    def share(self, cancel: threading.Event | None, until: Callable[[], bool]) -> bool:
+        """Wait until nobody builds and take it shared; returns `until()`. If that is false, the lock isn't kept.
 
         Raises:
             SetupFailed: `cancel` was set meanwhile.
@@ -31,6 +32,11 @@ class EntryLock:
         while not self._try(fcntl.LOCK_SH):
             if waiting.wait(POLL_SECONDS):
                 raise SetupFailed("the set-up step was cancelled while another process ran it")
+        if until():
+            return True
+        # Two that hold it shared would each keep the other from building.
+        fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+        return False
 
     def touch(self) -> None:
         os.utime(self._descriptor)
