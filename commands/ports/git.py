@@ -162,6 +162,10 @@ class Canonical(Protocol):
         """A fork pinned at `base` with a checkout owned by the sandbox's user. Idempotent per run."""
         ...
 
+    def close_workspace(self, run: str) -> None:
+        """Remove the files and pins of a run, also of one that was never finished. Idempotent; for after a crash."""
+        ...
+
     def checkout(self, commit: str, folder: Path, overlay: str | None = None, paths: Sequence[str] = ()) -> None:
         """Write the tree of `commit` to the empty `folder`, then lay the versions of `paths` in `overlay` over it.
 
