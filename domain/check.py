@@ -50,7 +50,7 @@ class Setup(Value):
 
 
 class Variant(StrEnum):
-    """Which tree a check ran on: the candidate as it is, or with the base's versions of the defining files laid over."""
+    """Which tree a check ran on: the candidate as it is, or with the base's versions of defining files laid over."""
 
     AS_IS = "as_is"
     BASE_JUDGES = "base_judges"

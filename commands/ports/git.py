@@ -74,7 +74,7 @@ class Merge:
 
 
 class PersonRepositories(Protocol):
-    """What is read from and written to the repository of a person. Its branch, index and work tree are never touched."""
+    """What is read from and written to a person's repository. Its branch, index and work tree are never touched."""
 
     def inspect(self, path: Path, base: str | None = None) -> PersonRepository:
         """Check that `path` is a repository that Rhumbline can work on, and resolve its base.
@@ -129,7 +129,7 @@ class Canonical(Protocol):
     def tree_of(self, commit: str) -> str: ...
 
     def read_file(self, commit: str, path: str, limit: int) -> bytes | None:
-        """The content of a regular file at a percent-encoded path; None if there is none or it is over `limit` bytes."""
+        """The content of a regular file at a percent-encoded path; None if there is none or it is over `limit`."""
         ...
 
     def paths(self, commit: str) -> tuple[str, ...]:

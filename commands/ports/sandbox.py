@@ -53,7 +53,7 @@ class Execution:
         None for a command without one.
     workspace_writable: False binds it read-only.
     binds: further binds (set-up outputs, `--agent-bind`).
-    env: variables inside; nothing of the host's environment is there beside a PATH of the toolchains, HOME, LANG, TMPDIR.
+    env: variables inside, beside a PATH of the toolchains, HOME, LANG and TMPDIR; nothing of the host's is there.
     toolchains: bind the folders of the interpreters on the person's PATH read-only and put them on PATH.
     proxy_hosts: names that the command may reach through the CONNECT proxy; empty means no network at all.
     on_output: called with each chunk of combined output as it comes (from another thread).

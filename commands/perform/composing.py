@@ -1,0 +1,103 @@
+"""Composing a candidate: ChangeSets merged in Work Graph order; the same inputs give the same commit."""
+
+from typing import Any
+
+from commands.checks.project_file import outputs_in_the_way, read_project_file
+from commands.document import read_plan
+from commands.perform.performance import Performance
+from commands.perform.running import changeset_message, signature
+from commands.ports.git import Canonical, Merge, Signature
+from commands.unit import Unit
+from domain.change.command import RecordComposition, RejectComposition
+from domain.change.event import TaskConflict
+from domain.change.state import CandidateState, ChangeState
+from domain.change.status import CandidateStatus
+from domain.judge import tier_raises, verification_plan
+from domain.policy import Policy
+
+
+def perform_compose(performance: Performance) -> None:
+    """Compose, plan the verification from what the composition changed, and record both; or reject with the files."""
+    ctx, effect = performance.ctx, performance.effect
+    assert effect.change is not None
+    change = effect.change
+    state: ChangeState = ctx.writer.state(change)
+    candidate = state.candidates[str(effect.payload["candidate"])]
+    if candidate.status != CandidateStatus.COMPOSING:
+        return
+    canonical = ctx.canonicals.open(effect.project)
+    plan = read_plan(ctx.objects, state.plan)
+    tasks = [state.task_of_changeset(changeset) for changeset in candidate.changesets]
+
+    def describe(index: int) -> tuple[Signature, str]:
+        return signature(tasks[index]), changeset_message(plan, state, tasks[index])
+
+    commits = [state.changesets[changeset].commit for changeset in candidate.changesets]
+    merge = canonical.compose(candidate.base_commit, commits, describe)
+    if merge.commit is None or merge.tree is None:
+        performance.record(lambda unit, bookkeeping: _reject(unit, change, candidate, merge, tasks, bookkeeping))
+        return
+    canonical.pin(f"refs/rhumb/cand/{candidate.id}", merge.commit)
+    hidden = outputs_in_the_way(state.setup, canonical.paths(merge.commit)) if state.setup else ()
+    if hidden:
+        performance.record(lambda unit, bookkeeping: _incompatible(unit, change, candidate, hidden, bookkeeping))
+        return
+    changed = canonical.changed(candidate.base_commit, merge.commit)
+    policy = _policy(performance, canonical, state)
+    command = {
+        "candidate": candidate.id,
+        "commit": merge.commit,
+        "tree": merge.tree,
+        "plan": verification_plan(state.checks, changed),
+        "raises": tier_raises(changed, policy),
+    }
+    performance.record(
+        lambda unit, bookkeeping: _decide(unit, change, RecordComposition(**bookkeeping, **command)),
+    )
+
+
+def _policy(performance: Performance, canonical: Canonical, state: ChangeState) -> Policy:
+    """The project's policy with what the base's settings protect beside it."""
+
+    def read(path: str, limit: int) -> bytes | None:
+        return canonical.read_file(state.base_commit, path, limit)
+
+    policy: Policy = performance.ctx.writer.state(state.project).policy
+    protected = read_project_file(canonical.paths(state.base_commit), read).protected
+    return policy.model_copy(update={"protected_resources": (*policy.protected_resources, *protected)})
+
+
+def _incompatible(
+    unit: Unit, change: str, candidate: CandidateState, hidden: tuple[str, ...], bookkeeping: dict[str, Any]
+) -> None:
+    """What the set-up step's outputs would hide is never judged, so it can't ship."""
+    unit.decide(
+        change,
+        RejectComposition(
+            **bookkeeping,
+            candidate=candidate.id,
+            reason="incompatible",
+            detail=f"files lie where the set-up step's outputs go: {', '.join(hidden[:10])}",
+        ),
+    )
+
+
+def _decide(unit: Unit, change: str, command: RecordComposition) -> None:
+    unit.decide(change, command)
+
+
+def _reject(
+    unit: Unit, change: str, candidate: CandidateState, merge: Merge, tasks: list[Any], bookkeeping: dict[str, Any]
+) -> None:
+    conflicts = tuple(TaskConflict(task=tasks[index].id, files=files) for index, files in merge.conflicts)
+    files = sorted({file for conflict in conflicts for file in conflict.files})
+    unit.decide(
+        change,
+        RejectComposition(
+            **bookkeeping,
+            candidate=candidate.id,
+            reason="file_conflict",
+            detail=f"the work doesn't merge in {', '.join(files[:10])}",
+            conflicts=conflicts,
+        ),
+    )

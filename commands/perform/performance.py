@@ -1,0 +1,105 @@
+"""Performs one effect: the intent is stored already, the outcome is an event that closes it."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+import structlog
+
+from commands.context import Context, Deferred, meta
+from commands.ports.git import RepositoryError
+from commands.ports.store import DuplicateCommand, Effect, FenceLost, Handled, Handling, Lease, StoreFull
+from commands.unit import Unit
+from domain.kernel.errors import DomainError
+
+log = structlog.get_logger(__name__)
+
+RETRY_SECONDS_MAX: Final = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Performance:
+    """One begun performance.
+
+    attempt: 1 for the first; more means that an earlier one was cut off or postponed. cancel: set when the work is
+    wanted no more, or the process is stopping. fences: leases that its writes depend on.
+    """
+
+    ctx: Context
+    effect: Effect
+    attempt: int
+    cancel: threading.Event
+    fences: tuple[Lease, ...] = ()
+    lines: Callable[[str, bytes], None] = field(default=lambda _source, _chunk: None)
+
+    def bookkeeping(self, step: str = "outcome") -> dict[str, Any]:
+        """Of the domain commands of one step; the ID derives from the effect, so a step is recorded once."""
+        effect = self.effect
+        return meta(
+            f"{effect.effect_id}/{step}",
+            f"system:{effect.kind}",
+            self.ctx.clock(),
+            effect.opened_by,
+            effect.change,
+        )
+
+    def record(self, work: Callable[[Unit, dict[str, Any]], None], step: str = "outcome") -> bool:
+        """Decide and commit one step once; False when it is recorded already, or nobody wants it any more."""
+        bookkeeping = self.bookkeeping(step)
+
+        def attempt(unit: Unit) -> None:
+            work(unit, bookkeeping)
+            handled = Handled(
+                command_id=bookkeeping["command_id"],
+                name=f"effect.{self.effect.kind}",
+                actor=bookkeeping["actor"],
+                at=bookkeeping["at"],
+                handling=Handling.DONE,
+                causation=self.effect.opened_by,
+                correlation=self.effect.change,
+            )
+            unit.commit(handled=(handled,), fences=self.fences)
+
+        try:
+            self.ctx.writer.transact(attempt)
+        except DuplicateCommand:
+            return False
+        except DomainError as refusal:
+            log.info("effect.outcome_refused", effect=self.effect.effect_id, refusal=str(refusal))
+            return False
+        return True
+
+
+class Performed(StrEnum):
+    DONE = "done"
+    DEFERRED = "deferred"
+    FAILED = "failed"
+
+
+Performer = Callable[[Performance], None]
+
+
+def perform(performers: Mapping[str, Performer], performance: Performance) -> Performed:
+    """Perform; a fault postpones the effect with a growing pause, never drops it.
+
+    Raises:
+        FenceLost, StoreFull: nothing was recorded; whoever holds the lease goes on, or this process when there is room.
+    """
+    effect, ctx = performance.effect, performance.ctx
+    try:
+        performers[effect.kind](performance)
+    except Deferred as later:
+        ctx.effects.postpone(effect.effect_id, str(later), ctx.clock() + timedelta(seconds=later.seconds))
+        return Performed.DEFERRED
+    except (FenceLost, StoreFull):
+        raise
+    except Exception as error:
+        reason = str(error) if isinstance(error, RepositoryError) else type(error).__name__
+        log.warning("effect.failed", effect=effect.effect_id, error=type(error).__name__, exc_info=error)
+        pause = min(RETRY_SECONDS_MAX, 2 ** min(performance.attempt, 8))
+        ctx.effects.postpone(effect.effect_id, reason, ctx.clock() + timedelta(seconds=pause))
+        return Performed.FAILED
+    return Performed.DONE

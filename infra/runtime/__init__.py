@@ -1,0 +1,1 @@
+"""The runtime of one process: follows the log, delivers messages, performs effects."""
