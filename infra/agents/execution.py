@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from commands.ports.agent import AgentTask
 from commands.ports.sandbox import Bind, Execution, Limits, Outcome, Sandbox
@@ -15,6 +16,9 @@ from commands.prompt import TASK_FILE_VARIABLE, task_document
 from infra.agents.bind import open_binds
 from infra.agents.secret import Redactor, read_variables, redact, redacting, secrets_of
 from infra.agents.settings import CommandSettings, ScriptedSettings
+
+TASK_FILE: Final = Path("/run/rhumb/task.json")
+"""Where the task's file lies inside; without a sandbox the variable names its real path."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,8 @@ def execute(
                 argv=process.argv,
                 workspace=workspace,
                 workspace_writable=task.writes,
-                binds=(*binds, *process.binds, *open_binds(settings.binds, host.home, host.own), Bind(file, file)),
-                env={**variables, TASK_FILE_VARIABLE: str(file)},
+                binds=(*binds, *process.binds, *open_binds(settings.binds, host.home, host.own), Bind(file, TASK_FILE)),
+                env={**variables, TASK_FILE_VARIABLE: str(TASK_FILE)},
                 stdin=process.stdin,
                 limits=host.limits,
                 on_output=redacting(on_output, redactor),
@@ -85,7 +89,7 @@ def execute(
 
 @contextmanager
 def _task_file(scratch: Path, task: AgentTask) -> Iterator[Path]:
-    """The task as JSON outside of the workspace, so that it gets into no ChangeSet; at the same path inside."""
+    """The task as JSON outside of the workspace, so that it gets into no ChangeSet."""
     scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix="task-", dir=scratch.resolve()))
     try:

@@ -1,7 +1,6 @@
 """An agent that answers from a script: for demos and tests, and with known costs."""
 
 import json
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,7 @@ from infra.agents.execution import AgentHost, Process, execute
 from infra.agents.script import Answer
 from infra.agents.secret import read_variables, secrets_of
 from infra.agents.settings import ScriptedSettings
+from infra.sandbox.interpreter import interpreter_folders, python_binary
 
 
 class ScriptedAgent:
@@ -70,18 +70,8 @@ def _process(answer: Answer) -> Process:
     actions = [action.model_dump(mode="json", exclude_none=True) for action in answer.actions]
     source = Path(worker.__file__).read_text(encoding="utf-8")
     return Process(
-        argv=(_interpreter(), "-I", "-S", "-c", source),
+        argv=(str(python_binary()), "-I", "-S", "-c", source),
         stdin=json.dumps({"actions": actions, "exitCode": answer.exit_code}).encode(),
-        binds=_interpreter_bind(),
+        # Rhumbline's own Python, since the person's PATH may hold none.
+        binds=tuple(Bind(f, f) for f in interpreter_folders() if not f.is_relative_to("/usr")),
     )
-
-
-def _interpreter() -> str:
-    """This process's own Python, outside of any virtual environment: the person's PATH may hold none."""
-    base: str = getattr(sys, "_base_executable", sys.executable)
-    return str(Path(base).resolve())
-
-
-def _interpreter_bind() -> tuple[Bind, ...]:
-    prefix = Path(sys.base_prefix).resolve()
-    return () if prefix.is_relative_to("/usr") else (Bind(prefix, prefix),)

@@ -1,0 +1,1 @@
+"""Says hello from the command line."""
