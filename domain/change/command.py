@@ -10,7 +10,7 @@ from domain.kernel.event import BlobRef, Command, Head
 from domain.kernel.money import Micros
 from domain.kernel.value import Text, Value
 from domain.plan import RiskTier, WorkGraphPlan
-from domain.policy import Policy
+from domain.policy import DEFAULT_POLICY, Policy
 from domain.project.role import Role
 
 # -- the request -------------------------------------------------------------------------------------------------
@@ -85,6 +85,8 @@ class CancelChange(Command):
 class SettleChange(Command):
     """Move on a Change that nothing else moves: dispatch first, then judge, then end it with its reason."""
 
+    policy: Policy = DEFAULT_POLICY
+
 
 # -- tasks -------------------------------------------------------------------------------------------------------
 
@@ -145,18 +147,24 @@ class Made(Value):
 
 
 class NoChanges(Value):
-    """A writing run left its base as it was."""
+    """A writing run left its base as it was: what it started on, and that commit's tree."""
 
     outcome: Literal["no_changes"] = "no_changes"
+    base_commit: str
+    tree: str
 
 
 class Broke(Value):
-    """The run failed. retryable: another attempt may help."""
+    """The run failed. retryable: another attempt may help.
+
+    conflicts: with reason `dependency_merge_conflict`, the dependencies (Task IDs) that didn't merge, in order.
+    """
 
     outcome: Literal["broke"] = "broke"
     reason: Text
     detail: Text
     retryable: bool
+    conflicts: tuple[TaskConflict, ...] = ()
 
 
 class Stopped(Value):
@@ -202,12 +210,14 @@ class RerunTasks(Command):
 class CreateCandidate(Command):
     """Compose all ChangeSets in Work Graph order onto this base. The ID is the composition key's.
 
-    recomposes: the stale candidate whose place it takes.
+    recomposes: the stale candidate whose place it takes; None finds it. after_import: canonical moved by imports only
+    since then, which doesn't count towards the bound of recompositions.
     """
 
     base_generation: int
     base_commit: str
     recomposes: str | None = None
+    after_import: bool = False
 
 
 class TierRaise(Value):
@@ -229,10 +239,13 @@ class RecordComposition(Command):
 
 
 class RejectComposition(Command):
+    """The candidate couldn't be composed, or the Sandbox budget ended while it was verified."""
+
     candidate: str
     reason: Literal["file_conflict", "incompatible", "sandbox_budget"]
     detail: Text
     conflicts: tuple[TaskConflict, ...] = ()
+    policy: Policy = DEFAULT_POLICY
 
 
 class RecordEvidence(Command):
@@ -284,8 +297,11 @@ class RecordPromotion(Command):
 
 
 class RefusePromotion(Command):
+    """The compare-and-swap was refused. generation: canonical's, if being behind it was the reason."""
+
     candidate: str
     reason: Text
+    generation: int | None = None
 
 
 class RecordExport(Command):

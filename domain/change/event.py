@@ -18,7 +18,9 @@ from domain.plan import Complexity, RiskTier, TaskKey, TaskKind
 
 
 class ChangeCreated(Event):
-    """settings: how the requester's agents run (provider, its command, binds, names of variables), as a blob.
+    """change: the stream's own ID, from which those of its Tasks and Candidates are made.
+
+    settings: how the requester's agents run (provider, its command, binds, names of variables), as a blob.
 
     checks: what the requester named; empty means that the base's settings or discovery decide while compiling.
     approved_in_advance_by: the person who approves whatever candidate is gated, or None.
@@ -26,6 +28,7 @@ class ChangeCreated(Event):
     """
 
     type: ClassVar[str] = "change.created"
+    change: str
     project: str
     requester: Text
     client_request_id: Text
@@ -43,7 +46,7 @@ class ChangeCreated(Event):
 
 
 class CompileStarted(Event):
-    """compile: 1 for the first; a budget raised while planning starts another."""
+    """compile: 1 for the first; a budget raised while planning starts another, right after `budget.raised`."""
 
     type: ClassVar[str] = "change.compile_started"
     compile: int
@@ -98,7 +101,10 @@ class ChangeBudgetBlocked(Event):
 
 
 class BudgetRaised(Event):
-    """target: the status afterwards; the present one when the raise moves nothing."""
+    """target: the status afterwards; the present one when the raise moves nothing.
+
+    With an unchanged budget it applies a raise that was made while the Change was promoting.
+    """
 
     type: ClassVar[str] = "budget.raised"
     budget: Micros
@@ -169,7 +175,7 @@ class TaskAssigned(Event):
 class TaskStarted(Event):
     """reservation: micro-dollars held for the run; None where the agent's cost can't be known.
 
-    base_commit: what the workspace starts on.
+    base_commit: what the workspace starts on. started_at: Unix seconds; commits take their date from it.
     """
 
     type: ClassVar[str] = "task.started"
@@ -178,6 +184,7 @@ class TaskStarted(Event):
     base_generation: int
     base_commit: str
     reservation: Micros | None
+    started_at: int
 
 
 class TaskRetried(Event):
@@ -244,7 +251,16 @@ class TaskCompleted(Event):
     cost: Micros | None
 
 
+class TaskConflict(Value):
+    """A Task whose ChangeSet didn't merge, and the percent-encoded files."""
+
+    task: str
+    files: tuple[Text, ...]
+
+
 class TaskFailed(Event):
+    """conflicts: with reason `dependency_merge_conflict`, the dependencies that didn't merge."""
+
     type: ClassVar[str] = "task.failed"
     task: str
     run: str
@@ -252,6 +268,7 @@ class TaskFailed(Event):
     reason: Text
     detail: Text
     cost: Micros | None
+    conflicts: tuple[TaskConflict, ...] = ()
 
 
 class BlockCause(StrEnum):
@@ -308,7 +325,10 @@ class VerificationStarted(Event):
 
 
 class TasksRerun(Event):
-    """The Change runs Tasks again. trigger: file_conflict, dependency_merge_conflict, rebase, integrate or repair."""
+    """The Change runs Tasks again; a running one stays running.
+
+    trigger: file_conflict, dependency_merge_conflict, rebase, integrate or repair.
+    """
 
     type: ClassVar[str] = "tasks.rerun"
     trigger: Text
@@ -366,13 +386,6 @@ class RejectReason(StrEnum):
     TASKS_RERUN = "tasks_rerun"
 
 
-class TaskConflict(Value):
-    """A Task whose ChangeSet didn't merge, and the percent-encoded files."""
-
-    task: str
-    files: tuple[Text, ...]
-
-
 class CandidateRejected(Event):
     type: ClassVar[str] = "candidate.rejected"
     candidate: str
@@ -382,10 +395,11 @@ class CandidateRejected(Event):
 
 
 class CandidateSelected(Event):
-    """The winner among the siblings on one base."""
+    """The winner among the siblings on one base. gated: it waits for a person."""
 
     type: ClassVar[str] = "candidate.selected"
     candidate: str
+    gated: bool
 
 
 class CandidateStale(Event):
@@ -397,7 +411,9 @@ class CandidateStale(Event):
 
 
 class ApprovalRequested(Event):
-    """trigger: policy, acceptance or judges (the change touched what judges it). files: percent-encoded."""
+    """A winner waits for a person. In a running or budget_blocked Change it moves nothing (a person may ship it).
+
+    trigger: policy, acceptance or judges (the change touched what judges it). files: percent-encoded."""
 
     type: ClassVar[str] = "approval.requested"
     candidate: str

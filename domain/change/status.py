@@ -114,7 +114,7 @@ TASK_TABLE: Final = TransitionTable(
         Transition("ready", "task.wake_dropped", "ready", "wake dropped"),
         Transition("ready", "task.wake_requested", "ready", "woken again"),
         Transition("ready", "task.blocked", "blocked", "wake dead-lettered"),
-        Transition("assigned", "task.blocked", "blocked", "wake dead-lettered"),
+        Transition("assigned", "task.blocked", "blocked", "wake dead-lettered, or no budget left for its run"),
         Transition("assigned", "task.started", "running", "run starts"),
         Transition("assigned", "task.requeued", "assigned", "lost lease"),
         Transition("running", "task.retried", "running", "retry"),

@@ -1,0 +1,41 @@
+"""An aggregate as two pure functions; commands in, events out."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from domain.kernel.event import Command, Event
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True)
+class Decider(Generic[State]):
+    """decide: the events that a command leads to (`()`: already so), or a refusal (`DomainError`).
+
+    evolve: the state after an event; total, raises on what it doesn't know. A stream without events has state None.
+    """
+
+    decide: Callable[[State | None, Command], tuple[Event, ...]]
+    evolve: Callable[[State | None, Event], State]
+
+    def fold(self, events: Iterable[Event], state: State | None = None) -> State | None:
+        """The state after `events`, from `state` on."""
+        for event in events:
+            state = self.evolve(state, event)
+        return state
+
+    def decide_in_turn(
+        self, state: State | None, commands: Iterable[Command]
+    ) -> tuple[tuple[Event, ...], State | None]:
+        """Several commands for one append, each decided on what those before it led to; all of them or a refusal.
+
+        Raises:
+            DomainError: a command is refused; nothing of the others holds then.
+        """
+        events: list[Event] = []
+        for command in commands:
+            decided = self.decide(state, command)
+            state = self.fold(decided, state)
+            events.extend(decided)
+        return tuple(events), state
