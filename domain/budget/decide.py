@@ -1,9 +1,12 @@
 """What a Budget decides. A refusal while other slices are open defers; only spent money blocks (DESIGN, "Budget")."""
 
+from typing import Final
+
 from domain.budget.command import OpenBudget, RaiseLimit, ReserveSlice, SettleSlice
 from domain.budget.error import BudgetSpent, LimitGoesDown, SlicesOpen
 from domain.budget.event import BudgetLimitRaised, BudgetOpened, SliceReserved, SliceSettled
-from domain.budget.state import BudgetState
+from domain.budget.state import BudgetState, evolve
+from domain.kernel.decider import Decider
 from domain.kernel.errors import InvalidInput, NotFound, StaleAttempt
 from domain.kernel.event import Command, Event
 from domain.kernel.money import show_usd
@@ -77,3 +80,6 @@ def _raise_limit(state: BudgetState, command: RaiseLimit) -> tuple[Event, ...]:
 
 def _limit(micros: int | None) -> str:
     return "without limit" if micros is None else show_usd(micros)
+
+
+BUDGET: Final = Decider(decide, evolve)

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from domain.kernel.decider import Decider
 from domain.kernel.errors import InvalidInput, NotFound
 from domain.kernel.event import Command, Event
 from domain.project.command import (
@@ -25,7 +26,7 @@ from domain.project.event import (
     ProjectCreated,
 )
 from domain.project.role import Role
-from domain.project.state import ProjectState
+from domain.project.state import ProjectState, evolve
 
 SYSTEM: Final = "system:"
 """Prefix of the actors that are parts of Rhumbline."""
@@ -183,3 +184,6 @@ def _record_ref_move(state: ProjectState, command: RecordRefMove) -> tuple[Event
         raise InvalidInput(f"project {state.id} has no generation {command.generation} at {command.commit}")
     moved = CanonicalRefMoved(generation=command.generation, commit=command.commit, was=command.was, lost=command.lost)
     return () if state.ref_move == moved else (moved,)
+
+
+PROJECT: Final = Decider(decide, evolve)

@@ -1,5 +1,8 @@
 """What a Release decides. A failed release never deletes canonical history: recovery is one more generation."""
 
+from typing import Final
+
+from domain.kernel.decider import Decider
 from domain.kernel.errors import DomainError, InvalidInput, NotFound
 from domain.kernel.event import Command, Event
 from domain.release.command import (
@@ -20,7 +23,7 @@ from domain.release.event import (
     ReleaseSmokeFailed,
     ReleaseSuperseded,
 )
-from domain.release.state import ReleaseState
+from domain.release.state import ReleaseState, evolve
 from domain.release.status import RELEASE_STUCK_AFTER, RELEASE_TABLE, ReleaseStatus
 
 
@@ -124,3 +127,6 @@ def _recover(state: ReleaseState | None, command: RecoverRelease) -> tuple[Event
     if state is None:
         return (ReleaseFailed(reason=FailReason.NEVER_QUEUED, released=command.released),)
     return (ReleaseFailed(reason=FailReason.STUCK, released=None),)
+
+
+RELEASE: Final = Decider(decide, evolve)

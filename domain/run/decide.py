@@ -1,11 +1,14 @@
 """What a Run decides: one start, one end, nothing after it."""
 
+from typing import Final
+
+from domain.kernel.decider import Decider
 from domain.kernel.errors import InvalidInput, NotFound, StaleAttempt
 from domain.kernel.event import Command, Event
 from domain.kernel.money import show_usd
 from domain.run.command import DecideRoute, FinishRun, RecordTurn, StartRun
 from domain.run.event import RouteDecided, RunFinished, RunStarted, TurnRecorded
-from domain.run.state import RunState
+from domain.run.state import RunState, evolve
 from domain.run.status import RUN_TABLE, RunOutcome, RunStatus
 
 
@@ -99,3 +102,6 @@ def _require_sound(state: RunState, finished: RunFinished) -> None:
         raise InvalidInput(f"run {state.id} has cost {show_usd(state.cost)} already, not {show_usd(finished.cost)}")
     if finished.commit is not None and (finished.tree is None or finished.outcome is not RunOutcome.COMPLETED):
         raise InvalidInput(f"run {state.id}: only a completed run has a ChangeSet, with commit and tree")
+
+
+RUN: Final = Decider(decide, evolve)
