@@ -5,12 +5,20 @@ would hold the values of the variables and the paths of the backend.
 """
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePath
 from typing import Final
 
 from commands.ports.sandbox import WORKSPACE, Limits
-from infra.sandbox.filesystem import HOME, HOST_NAME, SHARED_MEMORY, TEMPORARY, synthetic_files, system_binds
+from infra.sandbox.filesystem import (
+    HOME,
+    HOST_NAME,
+    SHARED_MEMORY,
+    TEMPORARY,
+    synthetic_files,
+    system_binds,
+    system_files,
+)
 
 _MEMORY_FOLDER_BYTES: Final = 1024**3
 _SHARED_MEMORY_BYTES: Final = 256 * 1024**2
@@ -111,13 +119,10 @@ def add_root(arguments: Arguments, as_root: bool, limits: Limits) -> None:
     arguments.add("--symlink", "/tmp", "/var/tmp")
 
 
-def add_files(arguments: Arguments, files: Iterable[tuple[int, str]]) -> None:
-    for descriptor, path in files:
-        arguments.file(descriptor, PurePath(path))
-
-
-def made_up_files(user: int) -> Mapping[str, bytes]:
-    return synthetic_files(user, user)
+def add_etc(arguments: Arguments, user: int, memory: Callable[[str, bytes], int]) -> None:
+    """Single files of /etc; `memory` makes a descriptor of a content."""
+    for path, content in {**system_files(), **synthetic_files(user, user)}.items():
+        arguments.file(memory("etc", content), PurePath(path))
 
 
 def seal_root(arguments: Arguments) -> None:

@@ -1,6 +1,6 @@
 """The read-only root that every command sees: the system's programs, single files of /etc, nothing else of the host."""
 
-from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -11,54 +11,53 @@ SHARED_MEMORY: Final = Path("/dev/shm")
 
 _TOP_FOLDERS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
-_ETC: Final = (
+_ETC_FOLDERS: Final = (
     "alternatives",
-    "ca-certificates",
-    "ca-certificates.conf",
+    "ca-certificates/extracted",
     "crypto-policies",
-    "debian_version",
     "fonts",
-    "host.conf",
     "java-*",
-    "ld.so.cache",
-    "ld.so.conf",
-    "ld.so.conf.d",
-    "locale.alias",
-    "magic",
     "maven",
+    "pki/ca-trust/extracted",
+    "pki/tls/certs",
+    "ssl/certs",
+)
+"""Folders of /etc that programs need and that hold no secret: certificates of authorities, never a private key."""
+
+_ETC_FILES: Final = (
+    "ld.so.cache",
+    "localtime",
     "mime.types",
     "os-release",
-    "pki/ca-trust/extracted",
-    "pki/tls/cert.pem",
-    "pki/tls/certs",
     "pki/tls/openssl.cnf",
     "protocols",
     "services",
-    "shells",
-    "ssl/cert.pem",
-    "ssl/certs",
     "ssl/openssl.cnf",
     "timezone",
 )
-"""Files and folders of /etc that programs need and that hold no secret; a private key lies in none of them."""
+"""Copied, not bound: each mount costs a start 0.2 ms."""
 
 
-def system_binds() -> Iterator[tuple[str, ...]]:
-    """bubblewrap's arguments for /usr, what leads into it, and /etc."""
-    yield ("--ro-bind", "/usr", "/usr")
+@lru_cache
+def system_binds() -> tuple[tuple[str, str, str], ...]:
+    """bubblewrap's arguments for /usr, what leads into it, and folders of /etc: (option, source, target)."""
+    found = [("--ro-bind", "/usr", "/usr")]
     for name in _TOP_FOLDERS:
         folder = Path("/", name)
         if folder.is_symlink():
-            yield ("--symlink", str(folder.readlink()), str(folder))
+            found.append(("--symlink", str(folder.readlink()), str(folder)))
         elif folder.is_dir():
-            yield ("--ro-bind", str(folder), str(folder))
-    for pattern in _ETC:
-        for path in sorted(Path("/etc").glob(pattern)):
-            if path.exists():
-                yield ("--ro-bind", str(path.resolve()), str(path))
-    localtime = Path("/etc/localtime")
-    if localtime.exists():
-        yield ("--ro-bind", str(localtime.resolve()), str(localtime))
+            found.append(("--ro-bind", str(folder), str(folder)))
+    for pattern in _ETC_FOLDERS:
+        folders = (path for path in sorted(Path("/etc").glob(pattern)) if path.is_dir())
+        found.extend(("--ro-bind-try", str(path.resolve()), str(path)) for path in folders)
+    return tuple(found)
+
+
+def system_files() -> dict[str, bytes]:
+    """Files of /etc as they are now: path to content."""
+    paths = (Path("/etc", name) for name in _ETC_FILES)
+    return {str(path): path.read_bytes() for path in paths if path.is_file()}
 
 
 def synthetic_files(user: int, group: int) -> dict[str, bytes]:

@@ -51,8 +51,9 @@ def _facts(toolchains: Toolchains) -> Iterator[str]:
     yield toolchains.path
     for source, target in toolchains.folders:
         yield f"{target}={_identity(source)}"
-        if source.name in _SELECTIONS and source.is_file():
-            yield source.read_text(errors="replace")
+        for name in _SELECTIONS:
+            if (source / name).is_file():
+                yield (source / name).read_text(errors="replace")
     for folder in toolchains.path.split(os.pathsep):
         for name in _INTERPRETERS:
             interpreter = Path(folder, name)

@@ -125,8 +125,7 @@ def prepare(
     bwrap.add_isolation(arguments, as_root, user)
     bwrap.add_environment(arguments, _variables(execution, shown))
     bwrap.add_root(arguments, as_root, execution.limits)
-    for path, content in bwrap.made_up_files(user).items():
-        arguments.file(descriptors.memory("file", content), PurePath(path))
+    bwrap.add_etc(arguments, user, descriptors.memory)
     _add_binds(arguments, execution, shown)
     way_out = _add_handover(arguments, descriptors, proxy.channel) if proxy is not None else []
     bwrap.seal_root(arguments)

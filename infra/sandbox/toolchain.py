@@ -22,18 +22,6 @@ _PREFIX_MARKS: Final = ("lib", "lib64", "libexec")
 _NOT_A_PREFIX: Final = (".git", ".hg", "credentials.toml", "credentials")
 """What marks a project or a store of credentials rather than an installation."""
 
-_SHIM_PARTS: Final = (
-    "shims",
-    "versions",
-    "installs",
-    "libexec",
-    "bin",
-    "lib",
-    "plugins",
-    "pyenv.d",
-    "version",
-    "tools",
-)
 _SHIM_VARIABLES: Final = {
     "pyenv": "PYENV_ROOT",
     "rbenv": "RBENV_ROOT",
@@ -98,9 +86,7 @@ class _Discovery:
         self._links(folder)
 
     def _manager(self, root: Path) -> None:
-        for part in _SHIM_PARTS:
-            if (root / part).exists():
-                self.bind(root / part)
+        self.bind(root)
         variable = _SHIM_VARIABLES.get(root.name.lstrip("."))
         if variable is not None:
             self.variables[variable] = str(root)
