@@ -2,7 +2,7 @@
 
 from domain.change.command import ApproveCandidate, RejectCandidate
 from domain.change.draft import Draft
-from domain.change.error import ApprovalNotRequested, CandidateGone
+from domain.change.error import CandidateGone, NothingToApprove
 from domain.change.event import ApprovalGranted, CandidateRejected, RejectReason
 from domain.change.graph import candidate_of
 from domain.change.guard import require_manager, require_open, require_status
@@ -22,7 +22,7 @@ def approve(state: ChangeState, command: ApproveCandidate) -> tuple[Event, ...]:
     require_open(state)
     _require_verified(candidate, "approved")
     if not candidate.approval_requested:
-        raise ApprovalNotRequested(candidate.id)
+        raise NothingToApprove(f"nobody asked to approve {candidate.id}: wait until it is selected, or promote it")
     return (ApprovalGranted(candidate=candidate.id, in_advance=command.in_advance),)
 
 

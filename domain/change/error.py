@@ -117,9 +117,8 @@ class CandidateGone(DomainError):
         super().__init__(f"{candidate} is {status}{reason}, so it can't be {what}: take the Change's present Candidate")
 
 
-class ApprovalNotRequested(DomainError):
-    def __init__(self, candidate: str) -> None:
-        super().__init__(f"nobody asked to approve {candidate}: promote it, or wait until it is verified and selected")
+class NothingToApprove(DomainError):
+    """No Candidate waits for a person's word; the text says what there is instead."""
 
 
 class ApprovalMissing(DomainError):

@@ -71,6 +71,10 @@ class TaskState:
         return self.status in ACTIVE_TASK
 
     @property
+    def is_dead_letter(self) -> bool:
+        return self.status is TaskStatus.BLOCKED and self.cause is BlockCause.DEAD_LETTER
+
+    @property
     def name(self) -> str:
         """How a person knows it: what it works on, or else its key."""
         return ", ".join(self.resources) or self.key
