@@ -1,5 +1,6 @@
 """What handlers and effects work with; put together once, in the composition root."""
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +31,15 @@ class Canonicals(Protocol):
 class Setups(Protocol):
     """The cache of set-up steps: a step runs once per command, lock files and toolchain."""
 
-    def prepare(self, setup: Setup, canonical: Canonical, commit: str, sandbox: Sandbox) -> tuple[Bind, ...]:
+    def prepare(
+        self,
+        setup: Setup,
+        canonical: Canonical,
+        commit: str,
+        sandbox: Sandbox,
+        cancel: threading.Event | None = None,
+        on_output: Callable[[bytes], None] | None = None,
+    ) -> tuple[Bind, ...]:
         """The read-only binds of the step's outputs for `commit`, running the step if its cache is empty.
 
         Raises:

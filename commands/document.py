@@ -1,6 +1,7 @@
 """The Work Graph document of a Change: the whole plan with its texts, in the object store."""
 
 from commands.ports.objects import Objects
+from domain.change.state import ChangeState
 from domain.kernel.event import BlobRef
 from domain.kernel.value import canonical_json
 from domain.plan import Complexity, PlannedTask, RiskTier, TaskKind, WorkGraphPlan, title_from_goal
@@ -29,8 +30,16 @@ def store_plan(objects: Objects, project: str, change: str, plan: WorkGraphPlan)
     return objects.put(content)
 
 
-def read_plan(objects: Objects, ref: BlobRef) -> PlanDocument:
-    return PlanDocument(WorkGraphPlan.model_validate_json(objects.get(ref)))
+def plan_of(objects: Objects, state: ChangeState) -> PlanDocument:
+    """The stored plan of a Change that is compiled.
+
+    Raises:
+        ValueError: it isn't compiled yet.
+        ObjectMissing: the plan was erased.
+    """
+    if state.plan is None:
+        raise ValueError(f"{state.id} has no plan yet")
+    return PlanDocument(WorkGraphPlan.model_validate_json(objects.get(state.plan)))
 
 
 def single_task_plan(goal: str) -> WorkGraphPlan:

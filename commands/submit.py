@@ -88,7 +88,7 @@ def submit(ctx: Context, request: Submission) -> Submitted:
     project = _project_of(repository)
     if (existing := ctx.writer.state(change)) is not None:
         if ctx.objects.get(existing.goal).decode() != goal:
-            raise RequestDiffers(f"{change} has the client request ID {client_request_id} already, with another goal")
+            raise RequestDiffers(change, ("goal",))
         return Submitted(change, existing.project, repository.warnings, ())
     canonical = ctx.canonicals.open(project)
     # The commit lies in canonical, pinned and synced, before any event names it.
@@ -156,6 +156,7 @@ def _enter(
             project,
             CreateProject(
                 **bookkeeping,
+                project=project,
                 repository=encode_path(str(repository.path).encode("utf-8", "surrogateescape")),
                 branch=repository.branch,
                 commit=repository.commit,

@@ -15,7 +15,6 @@ from pathlib import Path
 from commands.context import Bounds, Context
 from commands.ports.sandbox import Sandbox, SandboxUnavailable
 from commands.ports.store import Effect
-from commands.setup import SetupCache
 from commands.unit import Writer
 from infra.agents.agents import InstalledAgents
 from infra.agents.execution import AgentHost
@@ -29,6 +28,7 @@ from infra.objects.store import ObstoreObjects
 from infra.postgres import EmbeddedPostgres, ExternalPostgres
 from infra.projections.postgres import PostgresHome
 from infra.projections.projector import Projector
+from infra.projections.rebuild import prepare
 from infra.runtime.engine import Engine
 from infra.runtime.performers import PERFORMERS
 from infra.runtime.router import Router
@@ -39,6 +39,7 @@ from infra.sandbox.probe import probe
 from infra.sandbox.settings import SandboxSettings
 from infra.sandbox.unsafe import UnsafeLocal
 from infra.settings import Settings
+from infra.setup.cache import SetupCache
 from infra.telemetry import configure_logging
 from projections import MODELS
 
@@ -132,13 +133,14 @@ def open_app(
     home = open_home(settings)
     configure_logging(home.logs / "rhumb.log")
     with ExitStack() as stack:
-        postgres = stack.enter_context(_database(settings, home, progress))
+        postgres = _database(settings, home, progress)
+        stack.enter_context(postgres)
         migrate(postgres.dsn)
         pool = PoolSettings(max_size=settings.pool_max)
         store = stack.enter_context(PostgresStore(postgres.dsn, pool=pool, on_lost=postgres.ensure_running))
         ctx = _context(settings, home, store)
-        views = PostgresHome(store)
-        views.prepare(MODELS)
+        views = PostgresHome(store.datastore)
+        prepare(store.events, views, MODELS)
         projector = Projector(store.events, views, MODELS)
         wake = threading.Event()
         engine = Engine(ctx, Router(store.events, PostgresRouterHome(store)), projector, PERFORMERS, wake, on_output)
@@ -170,7 +172,7 @@ def _context(settings: Settings, home: Home, store: PostgresStore) -> Context:
         people=GitPersonRepositories(),
         canonicals=CanonicalRepositories(home, sandboxes, store.installation_id()),
         sandbox=sandboxes,
-        setups=SetupCache(home.setup),
+        setups=SetupCache(home.setup, settings.limits(0)),
         agents=InstalledAgents(host),
         bounds=Bounds(slots=settings.max_agents, agent=settings.agent_limits, check=settings.limits(0)),
         clock=lambda: datetime.now(UTC),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 import structlog
+from structlog.typing import Processor
 
 LOG_BYTES: Final = 8 * 1024**2
 
@@ -13,7 +14,7 @@ LOG_BYTES: Final = 8 * 1024**2
 def configure_logging(file: Path) -> None:
     """Send structlog's and the standard library's records to `file`, rotated at 8 MiB, three kept."""
     handler = RotatingFileHandler(file, maxBytes=LOG_BYTES, backupCount=3, encoding="utf-8", delay=True)
-    shared = [
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,

@@ -42,7 +42,7 @@ def perform_check(performance: Performance) -> None:
     check = next(c for c in state.checks if c.name == line.check)
     canonical = ctx.canonicals.open(effect.project)
     sandbox = ctx.sandbox(state.sandboxed)
-    binds = ctx.setups.prepare(state.setup, canonical, state.base_commit, sandbox) if state.setup else ()
+    binds = performance.setup_binds(state.setup, canonical, state.base_commit, sandbox)
     tree = Judged(candidate.commit, line.variant, candidate.base_commit, line.overlay)
     evidence = run_check(performance, canonical, sandbox, check, tree, binds, state.sandboxed)
     if performance.cancel.is_set():

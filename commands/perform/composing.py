@@ -3,7 +3,7 @@
 from typing import Any
 
 from commands.checks.project_file import outputs_in_the_way, read_project_file
-from commands.document import read_plan
+from commands.document import plan_of
 from commands.perform.performance import Performance
 from commands.perform.running import changeset_message, signature
 from commands.ports.git import Canonical, Merge, Signature
@@ -12,7 +12,7 @@ from domain.change.command import RecordComposition, RejectComposition
 from domain.change.event import TaskConflict
 from domain.change.state import CandidateState, ChangeState
 from domain.change.status import CandidateStatus
-from domain.judge import tier_raises, verification_plan
+from domain.judge import ChangedPath, tier_raises, verification_plan
 from domain.policy import Policy
 
 
@@ -26,7 +26,7 @@ def perform_compose(performance: Performance) -> None:
     if candidate.status != CandidateStatus.COMPOSING:
         return
     canonical = ctx.canonicals.open(effect.project)
-    plan = read_plan(ctx.objects, state.plan)
+    plan = plan_of(ctx.objects, state)
     tasks = [state.task_of_changeset(changeset) for changeset in candidate.changesets]
 
     def describe(index: int) -> tuple[Signature, str]:
@@ -42,14 +42,15 @@ def perform_compose(performance: Performance) -> None:
     if hidden:
         performance.record(lambda unit, bookkeeping: _incompatible(unit, change, candidate, hidden, bookkeeping))
         return
-    changed = canonical.changed(candidate.base_commit, merge.commit)
+    files = canonical.changed(candidate.base_commit, merge.commit)
+    changed = [ChangedPath(path=file.path, kind=file.kind) for file in files]
     policy = _policy(performance, canonical, state)
     command = {
         "candidate": candidate.id,
         "commit": merge.commit,
         "tree": merge.tree,
         "plan": verification_plan(state.checks, changed),
-        "raises": tier_raises(changed, policy),
+        "raises": tier_raises(changed, policy, state.checks),
     }
     performance.record(
         lambda unit, bookkeeping: _decide(unit, change, RecordComposition(**bookkeeping, **command)),

@@ -5,14 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from functools import partial
 from typing import Any, Final
 
 import structlog
 
 from commands.context import Context, Deferred, meta
-from commands.ports.git import RepositoryError
+from commands.ports.git import Canonical, RepositoryError
+from commands.ports.sandbox import Bind, Sandbox
 from commands.ports.store import DuplicateCommand, Effect, FenceLost, Handled, Handling, Lease, StoreFull
 from commands.unit import Unit
+from domain.check import Setup
 from domain.kernel.errors import DomainError
 
 log = structlog.get_logger(__name__)
@@ -34,6 +37,13 @@ class Performance:
     cancel: threading.Event
     fences: tuple[Lease, ...] = ()
     lines: Callable[[str, bytes], None] = field(default=lambda _source, _chunk: None)
+
+    def setup_binds(self, setup: Setup | None, canonical: Canonical, commit: str, sandbox: Sandbox) -> tuple[Bind, ...]:
+        """What the set-up step made for the base `commit`, running the step if it never did; nothing without one."""
+        if setup is None:
+            return ()
+        report = partial(self.lines, "setup")
+        return self.ctx.setups.prepare(setup, canonical, commit, sandbox, self.cancel, report)
 
     def bookkeeping(self, step: str = "outcome") -> dict[str, Any]:
         """Of the domain commands of one step; the ID derives from the effect, so a step is recorded once."""

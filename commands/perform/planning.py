@@ -50,7 +50,7 @@ def _base_evidence(
 ) -> tuple[Evidence, ...]:
     ctx = performance.ctx
     sandbox = ctx.sandbox(state.sandboxed)
-    binds = ctx.setups.prepare(judges.setup, canonical, state.base_commit, sandbox) if judges.setup else ()
+    binds = performance.setup_binds(judges.setup, canonical, state.base_commit, sandbox)
     base = Judged(state.base_commit)
     return tuple(run_check(performance, canonical, sandbox, c, base, binds, state.sandboxed) for c in judges.checks)
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from commands.context import Context, Deferred
-from commands.document import PlanDocument, read_plan
+from commands.document import PlanDocument, plan_of
 from commands.handlers.task import open_run
 from commands.perform.performance import Performance
 from commands.ports.agent import Agent, AgentReport, AgentTask, AgentUnavailable, PreviousAttempt
@@ -57,9 +57,9 @@ def _work(performance: Performance, state: ChangeState, task: TaskState, agent: 
     assert task.run is not None
     canonical = ctx.canonicals.open(state.project)
     sandbox = ctx.sandbox(state.sandboxed)
-    binds = ctx.setups.prepare(state.setup, canonical, state.base_commit, sandbox) if state.setup else ()
+    binds = performance.setup_binds(state.setup, canonical, state.base_commit, sandbox)
     workspace = canonical.open_workspace(task.run, task.base_commit)
-    plan = read_plan(ctx.objects, state.plan)
+    plan = plan_of(ctx.objects, state)
     try:
         report = agent.run(
             _agent_task(ctx, state, task, plan),
@@ -118,7 +118,10 @@ def _result(
         )
     if tree == canonical.tree_of(task.base_commit):
         return NoChanges(base_commit=task.base_commit, tree=tree)
-    commit = workspace.commit(tree, signature(task), changeset_message(plan, state, task), f"refs/rhumb/cs/{task.run}")
+    author = signature(task)
+    message = changeset_message(plan, state, task)
+    commit = canonical.commit_tree(tree, (task.base_commit,), author, author, message)
+    canonical.pin(f"refs/rhumb/cs/{task.run}", commit)
     return Made(base_commit=task.base_commit, commit=commit, tree=tree)
 
 

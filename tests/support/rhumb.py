@@ -1,0 +1,62 @@
+"""`rhumb` as a person runs it: a process of its own, on a home of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+BIN = Path(sys.executable).parent
+"""Where the interpreter that runs the tests lies: it has pytest, so that checks in the sandbox have it, too."""
+
+TIMEOUT_SECONDS = 240
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The one JSON document on standard output."""
+        parsed = json.loads(self.out)
+        assert isinstance(parsed, dict)
+        return parsed
+
+
+@dataclass
+class Rhumb:
+    """Commands on one home."""
+
+    home: Path
+    env: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        path = os.pathsep.join([str(BIN), os.environ["PATH"]])
+        return {**os.environ, "PATH": path, "RHUMBLINE_HOME": str(self.home), "NO_COLOR": "1", **self.env}
+
+    def __call__(self, *arguments: str | bytes, stdin: str = "", code: int | None = None) -> Ended:
+        """Run `rhumb` with these arguments; with `code`, insist on that exit code."""
+        done = subprocess.run(
+            [sys.executable, "-m", "infra.main", *arguments],
+            input=stdin.encode(),
+            capture_output=True,
+            env=self.environment,
+            timeout=TIMEOUT_SECONDS,
+            check=False,
+        )
+        ended = Ended(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        if code is not None:
+            assert ended.code == code, f"exit {ended.code}, not {code}\n--- out\n{ended.out}\n--- err\n{ended.err}"
+        return ended
+
+    def run(self, goal: str, repository: Path, *options: str, code: int | None = None) -> Ended:
+        """`rhumb run --json`."""
+        return self("run", goal, "--repo", str(repository), "--json", *options, code=code)
