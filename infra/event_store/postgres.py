@@ -48,6 +48,11 @@ class PostgresStore:
         self.slots = PostgresSlots(self._datastore, holder, watch)
         self.tracking = PostgresPositions(self._datastore)
 
+    @property
+    def datastore(self) -> Datastore:
+        """The connections, for read models in the same database."""
+        return self._datastore
+
     def transaction(self) -> AbstractContextManager[Cursor[DictRow]]:
         """A cursor with `dict` rows; what the block does commits at its end, or not at all if it raises.
 

@@ -1,0 +1,1 @@
+"""Read models in PostgreSQL and in memory: following the log, rebuilding, verifying."""

@@ -1,0 +1,180 @@
+"""The SQL that a table's definition implies. Names come from read models, values never get into a statement."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from typing import Any, Final, LiteralString
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from projections.core import Key, Row, Table
+from projections.query import Select, Totals
+
+SCHEMA: Final = "views"
+REBUILD_SCHEMA: Final = "views_rebuild"
+"""Exists only inside the transaction of a rebuild."""
+
+TRACKING: Final[LiteralString] = """
+CREATE SCHEMA IF NOT EXISTS views;
+CREATE TABLE IF NOT EXISTS views.tracking (
+    name text PRIMARY KEY,
+    position bigint NOT NULL,
+    definition text NOT NULL,
+    tables text[] NOT NULL,
+    failed_position bigint,
+    failed_event text,
+    failure text
+);
+"""
+
+
+def qualified(table: Table, schema: str = SCHEMA) -> sql.Identifier:
+    return sql.Identifier(schema, table.name)
+
+
+def _names(columns: Collection[str]) -> sql.Composed:
+    return sql.SQL(", ").join(map(sql.Identifier, columns))
+
+
+def _base_type(table: Table, column: str) -> sql.SQL:
+    return _trusted(table.columns[column].removesuffix(" null"))
+
+
+def _trusted(definition: str) -> sql.SQL:
+    """A type that the source code of a read model states."""
+    return sql.SQL(definition)
+
+
+@cache
+def _columns_of_json(table_types: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    return tuple(name for name, kind in table_types if kind.startswith("jsonb"))
+
+
+def encoder(table: Table) -> Callable[[Row], tuple[Any, ...]]:
+    """A function from a row to what psycopg writes, in the order of the columns."""
+    columns = tuple(table.columns)
+    documents = frozenset(_columns_of_json(tuple(table.columns.items())))
+    if not documents:
+        return lambda row: tuple([row[column] for column in columns])
+    return lambda row: tuple([Jsonb(row[c]) if c in documents and row[c] is not None else row[c] for c in columns])
+
+
+def create(table: Table, schema: str) -> sql.Composed:
+    """The table with its primary key; indexes come after the rows (`index`)."""
+    columns = [
+        sql.SQL("{} {} {}").format(
+            sql.Identifier(name),
+            _base_type(table, name),
+            sql.SQL("" if kind.endswith(" null") else "NOT NULL"),
+        )
+        for name, kind in table.columns.items()
+    ]
+    return sql.SQL("CREATE TABLE {} ({}, PRIMARY KEY ({}))").format(
+        qualified(table, schema), sql.SQL(", ").join(columns), _names(table.key)
+    )
+
+
+def index(table: Table, schema: str) -> list[sql.Composed]:
+    return [
+        sql.SQL("CREATE INDEX {} ON {} ({})").format(
+            sql.Identifier(f"{table.name}_{'_'.join(columns)}_idx"), qualified(table, schema), _names(columns)
+        )
+        for columns in table.indexes
+    ]
+
+
+def copy_in(table: Table, schema: str) -> sql.Composed:
+    return sql.SQL("COPY {} ({}) FROM STDIN").format(qualified(table, schema), _names(table.columns))
+
+
+def upsert(table: Table, schema: str = SCHEMA) -> sql.Composed:
+    changes = [
+        sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(name)) for name in table.columns if name not in table.key
+    ]
+    action = sql.SQL("DO UPDATE SET {}").format(sql.SQL(", ").join(changes)) if changes else sql.SQL("DO NOTHING")
+    return sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) {}").format(
+        qualified(table, schema),
+        _names(table.columns),
+        sql.SQL(", ").join([sql.Placeholder()] * len(table.columns)),
+        _names(table.key),
+        action,
+    )
+
+
+def delete(table: Table, schema: str = SCHEMA) -> sql.Composed:
+    return sql.SQL("DELETE FROM {} WHERE ({}) = ({})").format(
+        qualified(table, schema), _names(table.key), sql.SQL(", ").join([sql.Placeholder()] * len(table.key))
+    )
+
+
+def load(table: Table) -> sql.Composed:
+    """Rows by primary key; one array for each column of the key (`key_arrays`)."""
+    arrays = [sql.SQL("{}::{}[]").format(sql.Placeholder(), _base_type(table, column)) for column in table.key]
+    return sql.SQL("SELECT {} FROM {} WHERE ({}) IN (SELECT * FROM unnest({}))").format(
+        _names(table.columns), qualified(table), _names(table.key), sql.SQL(", ").join(arrays)
+    )
+
+
+def key_arrays(keys: Sequence[Key]) -> list[list[Any]]:
+    return [list(column) for column in zip(*(key[1:] for key in keys), strict=True)]
+
+
+def whole(table: Table) -> sql.Composed:
+    return sql.SQL("SELECT {} FROM {}").format(_names(table.columns), qualified(table))
+
+
+def select(query: Select) -> tuple[sql.Composed, list[Any]]:
+    """The statement of a query and its parameters."""
+    conditions, parameters = _conditions(query.table, query.where)
+    if query.prefix is not None:
+        conditions.append(sql.SQL("{} ^@ {}").format(sql.Identifier(query.prefix[0]), sql.Placeholder()))
+        parameters.append(query.prefix[1])
+    if query.after is not None:
+        conditions.append(
+            sql.SQL("({}) {} ({})").format(
+                _names(query.order),
+                sql.SQL("<" if query.descending else ">"),
+                sql.SQL(", ").join([sql.Placeholder()] * len(query.order)),
+            )
+        )
+        parameters.extend(query.after)
+    statement = sql.SQL("SELECT {} FROM {}").format(_names(query.table.columns), qualified(query.table))
+    statement += _where(conditions)
+    if query.order:
+        direction = sql.SQL(" DESC" if query.descending else "")
+        columns = [sql.Identifier(column) + direction for column in query.order]
+        statement += sql.SQL(" ORDER BY {}").format(sql.SQL(", ").join(columns))
+    if query.limit is not None:
+        statement += sql.SQL(" LIMIT {}").format(sql.Placeholder())
+        parameters.append(query.limit)
+    return statement, parameters
+
+
+def totals(query: Totals) -> tuple[sql.Composed, list[Any]]:
+    """The statement of a query for sums and its parameters."""
+    conditions, parameters = _conditions(query.table, query.where)
+    sums = [sql.SQL("sum({0})::bigint AS {0}").format(sql.Identifier(column)) for column in query.sums]
+    group = sql.Identifier(query.group)
+    statement = sql.SQL("SELECT {}, {} FROM {}").format(group, sql.SQL(", ").join(sums), qualified(query.table))
+    statement += _where(conditions) + sql.SQL(" GROUP BY {0} ORDER BY {0}").format(group)
+    return statement, parameters
+
+
+def _where(conditions: list[sql.Composable]) -> sql.Composed:
+    return sql.SQL(" WHERE {}").format(sql.SQL(" AND ").join(conditions)) if conditions else sql.Composed([])
+
+
+def _conditions(table: Table, where: Mapping[str, Any]) -> tuple[list[sql.Composable], list[Any]]:
+    conditions: list[sql.Composable] = []
+    parameters: list[Any] = []
+    for column, value in where.items():
+        name = sql.Identifier(column)
+        if value is None:
+            conditions.append(sql.SQL("{} IS NULL").format(name))
+        elif isinstance(value, tuple):
+            conditions.append(sql.SQL("{} = ANY({}::{}[])").format(name, sql.Placeholder(), _base_type(table, column)))
+            parameters.append(list(value))
+        else:
+            conditions.append(sql.SQL("{} = {}").format(name, sql.Placeholder()))
+            parameters.append(value)
+    return conditions, parameters

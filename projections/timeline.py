@@ -1,0 +1,110 @@
+"""What happened, event by event, in plain words, with what caused it: for `rhumb show` and `rhumb why`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from domain.budget import event as budget
+from domain.change import event as change
+from domain.kernel.event import Envelope, Event
+from domain.project import event as project
+from domain.release import event as release
+from domain.run import event as run
+from projections.core import Changed, ReadModel, Rows, Table
+from projections.query import Page, Select, Views, page
+from projections.words.event import event_sentence, event_subject
+
+TIMELINE: Final = Table(
+    "timeline",
+    {
+        "position": "bigint",
+        "event": "text",
+        "stream": "text",
+        "version": "bigint",
+        "change": "text null",
+        "type": "text",
+        "at": "timestamptz",
+        "actor": "text",
+        "subject": "text",
+        "sentence": "text",
+        "command": "text",
+        "causation": "text null",
+        "routine": "boolean",
+    },
+    key=("position",),
+    indexes=(("event",), ("change", "position"), ("stream", "version"), ("subject", "position"), ("command",)),
+    append_only=True,
+)
+"""event: `<stream>:<version>`; change: which it belongs to; routine: bookkeeping that a summary leaves out."""
+
+MODEL: Final = ReadModel("timeline", __name__, TIMELINE)
+
+ROUTINE: Final[tuple[type[Event], ...]] = (
+    budget.SliceReserved,
+    budget.SliceSettled,
+    run.TurnRecorded,
+    change.TaskWakeRequested,
+    change.TaskAssigned,
+)
+
+EVENTS: Final[tuple[type[Event], ...]] = tuple(
+    kind
+    for module in (budget, change, project, release, run)
+    for kind in vars(module).values()
+    if isinstance(kind, type) and issubclass(kind, Event) and kind is not Event
+)
+"""Every event of the domain."""
+
+_ROUTINE_TYPES: Final = frozenset(kind.type for kind in ROUTINE)
+
+
+@MODEL.on(*EVENTS, keys=lambda event, envelope: ())
+def _happened(event: Any, envelope: Envelope, position: int, rows: Rows) -> Changed:
+    return {
+        ("timeline", position): {
+            "position": position,
+            "event": envelope.id,
+            "stream": envelope.stream,
+            "version": envelope.version,
+            "change": envelope.correlation or (envelope.stream if envelope.stream.startswith("chg_") else None),
+            "type": envelope.type,
+            "at": envelope.at,
+            "actor": envelope.actor,
+            "subject": event_subject(envelope),
+            "sentence": event_sentence(envelope),
+            "command": envelope.command_id,
+            "causation": envelope.causation,
+            "routine": envelope.type in _ROUTINE_TYPES,
+        }
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineQueries:
+    """The questions that are asked about what happened."""
+
+    views: Views
+
+    def of_change(
+        self, change: str, *, routine: bool = False, limit: int = 200, after: tuple[Any, ...] | None = None
+    ) -> Page:
+        """Oldest first; `after` is the cursor of the page before. routine: with bookkeeping."""
+        where: Mapping[str, Any] = {"change": change} if routine else {"change": change, "routine": False}
+        return page(self.views, Select(TIMELINE, where, ("position",), after=after), limit)
+
+    def event(self, identifier: str) -> dict[str, Any] | None:
+        """By event ID."""
+        found = self.views.select(Select(TIMELINE, {"event": identifier}, ("position",)))
+        return found[0] if found else None
+
+    def last_about(self, subject: str) -> dict[str, Any] | None:
+        """The newest event about this object, routine left out if there is any other."""
+        for where in ({"subject": subject, "routine": False}, {"subject": subject}, {"stream": subject}):
+            found = self.views.select(Select(TIMELINE, where, ("position",), descending=True, limit=1))
+            if found:
+                return found[0]
+        return None
+
+    def caused_by_command(self, command: str) -> list[dict[str, Any]]:
+        """The events of one command, in order."""
+        return self.views.select(Select(TIMELINE, {"command": command}, ("position",)))
