@@ -83,8 +83,11 @@ def _require_manager(state: ProjectState, command: Command) -> Role:
 
 
 def _add_member(state: ProjectState, command: AddMember) -> tuple[Event, ...]:
-    own = _require_manager(state, command)
     present = state.members.get(command.user)
+    if present == command.role and command.actor == command.user:
+        # Who has just given up a role may ask again.
+        return ()
+    own = _require_manager(state, command)
     if present == command.role:
         return ()
     if Role.OWNER in (present, command.role) and own is not Role.OWNER:

@@ -4,11 +4,10 @@ A test module makes its own `given = scenarios(PROJECT)`. `when` also checks wha
 on the state that it led to, it yields nothing.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-
-import pytest
 
 from domain.kernel.decider import Decider
 from domain.kernel.errors import DomainError
@@ -42,8 +41,7 @@ class Result:
         """Refused by exactly this rule."""
         assert self.refusal is not None, f"not refused: {self.events}"
         assert type(self.refusal) is error, repr(self.refusal)
-        with pytest.raises(error, match=match):
-            raise self.refusal
+        assert re.search(match, str(self.refusal)), str(self.refusal)
         return self.refusal
 
 
