@@ -6,6 +6,7 @@ Each kind states what a second execution does:
 |---------|--------------------------------------|-----------------------------------------------------------|
 | plan    | change.compile_started               | checks the base again, plans again                        |
 | run     | task.started, retried, requeued      | a lost run is continued by a new Run, never run twice     |
+| stop    | task.cancelled while running         | ends the Run and removes its workspace, if still there     |
 | compose | candidate.created                    | the same commit                                           |
 | check   | candidate.composed                   | judges the same tree again                                |
 | export  | candidate.promoted                   | looks first                                               |
@@ -21,11 +22,13 @@ from domain.change import event as change
 from domain.change.status import TaskStatus
 from domain.kernel.event import Envelope
 from domain.project import event as project
+from domain.run.event import RunFinished
 
 
 class EffectKind(StrEnum):
     PLAN = "plan"
     RUN = "run"
+    STOP = "stop"
     COMPOSE = "compose"
     CHECK = "check"
     EXPORT = "export"
@@ -51,6 +54,10 @@ def run_effect(run: str) -> str:
     return f"{EffectKind.RUN}:{run}"
 
 
+def stop_effect(run: str) -> str:
+    return f"{EffectKind.STOP}:{run}"
+
+
 def compose_effect(candidate: str) -> str:
     return f"{EffectKind.COMPOSE}:{candidate}"
 
@@ -73,6 +80,8 @@ def effects_of(envelope: Envelope, before: Any, after: Any) -> EffectChange:
         return _of_change(envelope, before, after)
     if envelope.stream.startswith("prj_"):
         return _of_project(envelope)
+    if isinstance(envelope.event, RunFinished):
+        return EffectChange(closed=(stop_effect(envelope.stream),))
     return NOTHING
 
 
@@ -99,8 +108,10 @@ def _of_change(envelope: Envelope, before: Any, after: Any) -> EffectChange:
             return EffectChange(opened, (run_effect(lost),))
         case change.TaskCompleted(run=run) | change.TaskFailed(run=run):
             return EffectChange(closed=(run_effect(run),))
-        case change.TaskBlocked(run=stopped) | change.TaskCancelled(run=stopped):
+        case change.TaskBlocked(run=stopped):
             return EffectChange(closed=(run_effect(stopped),)) if stopped else NOTHING
+        case change.TaskCancelled(task=task, run=str() as stopped) if before.tasks[task].status == TaskStatus.RUNNING:
+            return EffectChange((open_(EffectKind.STOP, stop_effect(stopped), run=stopped),), (run_effect(stopped),))
         case change.CandidateCreated(candidate=candidate):
             return EffectChange((open_(EffectKind.COMPOSE, compose_effect(candidate), candidate=candidate),))
         case change.CandidateComposed(candidate=candidate, plan=plan):

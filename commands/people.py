@@ -15,25 +15,18 @@ from domain.change.command import (
     RejectCandidate,
     RetryDeadLetter,
 )
-from domain.change.event import BlockCause
+from domain.change.error import NothingToApprove
 from domain.change.state import CandidateState, ChangeState
 from domain.change.status import CandidateStatus
-from domain.kernel.errors import DomainError, NotFound
+from domain.kernel.errors import NotFound
 from domain.kernel.event import Event
-
-
-class NothingToDecide(DomainError):
-    """No candidate of the Change waits for a person."""
-
-    def __init__(self, state: ChangeState) -> None:
-        super().__init__(f"{state.id} is {state.status} and has no verified candidate: there is nothing to decide on")
 
 
 def approve(ctx: Context, change: str, actor: str) -> None:
     """Approve the waiting candidate where that is required, then ask for its promotion.
 
     Raises:
-        NotFound, NothingToDecide, NotAllowed
+        NotFound, NothingToApprove, NotAllowed
     """
 
     def decide(unit: Unit, bookkeeping: dict[str, Any]) -> tuple[tuple[Event, ...], tuple[Message, ...]]:
@@ -62,7 +55,7 @@ def reject(ctx: Context, change: str, actor: str) -> None:
     """Reject the waiting candidate; without another one the Change ends.
 
     Raises:
-        NotFound, NothingToDecide, NotAllowed
+        NotFound, NothingToApprove, NotAllowed
     """
 
     def decide(unit: Unit, bookkeeping: dict[str, Any]) -> tuple[tuple[Event, ...], tuple[Message, ...]]:
@@ -114,7 +107,7 @@ def retry_dead_letters(ctx: Context, change: str, actor: str) -> int:
         nonlocal count
         state = _change(unit, change)
         role = role_of(unit, change, actor)
-        dead = [task for task in state.tasks.values() if task.cause is BlockCause.DEAD_LETTER]
+        dead = [task for task in state.tasks.values() if task.is_dead_letter]
         count = len(dead)
         events: tuple[Event, ...] = ()
         for task in dead:
@@ -163,5 +156,7 @@ def _waiting(state: ChangeState) -> CandidateState:
     """The candidate that a person can ship or reject now."""
     verified = [c for c in state.candidates.values() if c.status == CandidateStatus.VERIFIED]
     if not verified:
-        raise NothingToDecide(state)
+        raise NothingToApprove(
+            f"{state.id} is {state.status} and has no verified candidate: there is nothing to decide on"
+        )
     return next((c for c in verified if c.selected), verified[-1])

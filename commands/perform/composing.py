@@ -78,6 +78,7 @@ def _incompatible(
             **bookkeeping,
             candidate=candidate.id,
             reason="incompatible",
+            policy=unit.state(unit.state(change).project).policy,
             detail=f"files lie where the set-up step's outputs go: {', '.join(hidden[:10])}",
         ),
     )
@@ -100,5 +101,6 @@ def _reject(
             reason="file_conflict",
             detail=f"the work doesn't merge in {', '.join(files[:10])}",
             conflicts=conflicts,
+            policy=unit.state(unit.state(change).project).policy,
         ),
     )

@@ -219,9 +219,19 @@ def _requeue(performance: Performance, task_id: str, run: str) -> None:
                 open_run(unit, change, task_id, event.run, agent.provider, reservation, base, bookkeeping, lost=run)
 
     performance.record(work, step="lost")
-    ctx.canonicals.open(performance.effect.project).open_workspace(
-        run, ctx.writer.state(run).started.base_commit
-    ).close()
+    ctx.canonicals.open(performance.effect.project).close_workspace(run)
+
+
+def perform_stop(performance: Performance) -> None:
+    """What a cancelled task leaves: its Run ends, its workspace goes. Its processes are gone before this begins."""
+    ctx, run = performance.ctx, str(performance.effect.payload["run"])
+
+    def work(unit: Unit, bookkeeping: dict[str, Any]) -> None:
+        unit.decide(run, FinishRun(**bookkeeping, outcome=RunOutcome.CANCELLED, reason="change_ended"), run)
+        _settle(unit, run, None, bookkeeping)
+
+    ctx.canonicals.open(performance.effect.project).close_workspace(run)
+    performance.record(work)
 
 
 def _close_lost(unit: Unit, run: str, bookkeeping: dict[str, Any]) -> None:

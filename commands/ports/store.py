@@ -30,6 +30,10 @@ class FenceLost(StoreError):
     """The writer's lease is held by another (a higher epoch): it must stop."""
 
 
+class ChangeBusy(Exception):
+    """Another process works on the Change: it has that person's PATH and environment."""
+
+
 class StoreFull(StoreError):
     """The disk has no room; the text says where. Nothing is lost, and it goes on when there is room."""
 

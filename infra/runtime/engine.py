@@ -12,10 +12,10 @@ from typing import Final, Protocol
 import structlog
 
 from commands.context import Context
-from commands.effect import EffectKind
+from commands.effect import EffectKind, run_effect
 from commands.handlers.deliver import Delivery, deliver
 from commands.perform.performance import Performance, Performer, perform
-from commands.ports.store import Effect, FenceLost, Lease
+from commands.ports.store import ChangeBusy, Effect, FenceLost, Lease
 from infra.runtime.router import Router
 
 log = structlog.get_logger(__name__)
@@ -35,10 +35,6 @@ class Follower(Protocol):
 def change_lease(change: str) -> str:
     """The lease of whoever works on a Change: it has that person's PATH and environment."""
     return f"change:{change}"
-
-
-class ChangeBusy(Exception):
-    """Another process works on the Change."""
 
 
 @dataclass(slots=True)
@@ -131,8 +127,14 @@ class Engine:
         due = self.ctx.effects.open(self.ctx.clock(), changes)
         self._stop_unwanted(changes)
         with self._lock:
-            fresh = [effect for effect in due if effect.effect_id not in self._running]
+            fresh = [effect for effect in due if not self._waits(effect)]
         return [self._start(effect) for effect in fresh].count(True) > 0
+
+    def _waits(self, effect: Effect) -> bool:
+        """At work already; or what is left of a run is to be removed while its processes still end."""
+        if effect.effect_id in self._running:
+            return True
+        return effect.kind == EffectKind.STOP and run_effect(effect.payload["run"]) in self._running
 
     def _stop_unwanted(self, changes: tuple[str, ...]) -> None:
         """Cancel performances whose effect is closed: their Change was cancelled, or their candidate went stale."""

@@ -9,11 +9,12 @@ from commands.perform.composing import perform_compose
 from commands.perform.performance import Performer
 from commands.perform.planning import perform_plan
 from commands.perform.publishing import perform_export, perform_ref
-from commands.perform.running import perform_run
+from commands.perform.running import perform_run, perform_stop
 
 PERFORMERS: Final[Mapping[str, Performer]] = {
     EffectKind.PLAN: perform_plan,
     EffectKind.RUN: perform_run,
+    EffectKind.STOP: perform_stop,
     EffectKind.COMPOSE: perform_compose,
     EffectKind.CHECK: perform_check,
     EffectKind.EXPORT: perform_export,

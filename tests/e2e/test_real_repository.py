@@ -102,7 +102,7 @@ def test_a_package_json_whose_test_is_true_waits_for_a_person(rhumb: Rhumb, tmp_
     npm = tmp_path / "bin" / "npm"
     npm.parent.mkdir()
     # npm itself isn't on every machine; what counts here is which package.json the check sees.
-    npm.write_text("#!/bin/sh\nsh -c \"$(sed -n 's/.*\"test\": \"\\([^\"]*\\)\".*/\\1/p' package.json)\"\n")
+    npm.write_text('#!/bin/sh\nsh -c "$(sed -n \'s/.*"test": "\\([^"]*\\)".*/\\1/p\' package.json)"\n')
     npm.chmod(0o755)
     bend = "echo two > value.txt; sed -i 's/sh .\\/judge.sh/true/' package.json"
     options = agent(tmp_path, bend)[:-2]
@@ -145,7 +145,9 @@ def test_a_red_base_fails_before_any_agent_runs(rhumb: Rhumb, repository: Path, 
 
 def test_the_second_change_builds_on_the_first(rhumb: Rhumb, repository: Path, tmp_path: Path) -> None:
     first = promoted(rhumb.run("One", repository, *agent(tmp_path, "echo 1 > one.txt"), code=0), repository)
-    second = promoted(rhumb.run("Two", repository, *agent(tmp_path, "test -f one.txt; echo 2 > two.txt"), code=0), repository)
+    second = promoted(
+        rhumb.run("Two", repository, *agent(tmp_path, "test -f one.txt; echo 2 > two.txt"), code=0), repository
+    )
 
     assert second["generation"] == 2
     assert git(repository, "merge-base", str(first["commit"]), str(second["commit"])) == first["commit"]
