@@ -52,7 +52,7 @@ files in 0.5 s. So it's compared first, and the index is then newer than any of 
 """
 
 _IGNORED: Final = """
-"$0" check-ignore --no-index -z --stdin < "$1/asked" > "$1/ignored" || test $? -eq 1
+GIT_LITERAL_PATHSPECS=0 "$0" check-ignore --no-index -z --stdin < "$1/asked" > "$1/ignored" || test $? -eq 1
 """
 
 _CHANGED: Final = """
@@ -112,9 +112,10 @@ class _Confined:
         return require_object_name(self._read("tree").decode().strip())
 
     def ignored(self, paths: Iterable[bytes]) -> frozenset[bytes]:
-        (self._scratch / "asked").write_bytes(b"".join(path + b"\0" for path in paths))
+        # This command knows no literal paths; one that starts with a dot has no magic either.
+        (self._scratch / "asked").write_bytes(b"".join(b"./%s\0" % path for path in paths))
         self._run(_IGNORED)
-        return frozenset(self._read("ignored").split(b"\0")[:-1])
+        return frozenset(path.removeprefix(b"./") for path in self._read("ignored").split(b"\0")[:-1])
 
     def changed(self) -> frozenset[bytes]:
         self._run(_CHANGED)
@@ -181,12 +182,12 @@ def _accept(canonical: Path, source: Source, name: str, pack: IO[bytes], secrets
         transfer.store(canonical, pack, env)
         transfer.require_tree(canonical, name, source.known, env)
         changes = tree.differences(canonical, source.base, name, env)
-        _judge(canonical, env, source, name, changes, secrets)
+        judge(canonical, env, source, name, changes, secrets)
     pack.seek(0)
     transfer.store(canonical, pack)
 
 
-def _judge(
+def judge(
     canonical: Path,
     env: Mapping[str, str],
     source: Source,
