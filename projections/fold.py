@@ -1,7 +1,9 @@
 """Folding the log in memory: for a rebuild, a verification, the simulator and tests."""
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from domain.kernel.event import Envelope
 from projections.core import Apply, Changed, Key, ReadModel, Row
@@ -26,6 +28,10 @@ class Failure:
         return cls(position, envelope.id, f"{type(error).__name__}: {error}")
 
 
+_NOWHERE: Final = -1
+_EVERYWHERE: Final = sys.maxsize
+
+
 class Fold:
     """The rows of one read model, growing event by event.
 
@@ -40,25 +46,14 @@ class Fold:
         self.model = model
         self.rows: dict[Key, Row] = {}
         self.position = 0
-        self.until = until
+        self.until = _EVERYWHERE if until is None else until
         self.failure: Failure | None = None
         self.changed: Changed | None = None
         self.appended = appended
         self._streams = frozenset(t.name for t in model.tables if t.append_only and appended is not None)
 
-    def fold(self, apply: Apply, envelope: Envelope, position: int) -> None:
-        """Fold one event in, unless it is past, beyond `until`, or the fold failed before."""
-        if self.failure or position <= self.position or (self.until is not None and position > self.until):
-            return
-        try:
-            changed = apply(envelope.event, envelope, position, self.rows)
-        except Exception as error:  # noqa: BLE001 - whatever a read model does, it stops alone and says where
-            self.failure = Failure.of(envelope, position, error)
-            return
-        self.position = position
-        self._keep(changed)
-
-    def _keep(self, changed: Changed) -> None:
+    def keep(self, changed: Changed) -> None:
+        """Take over what an event changed."""
         rows, streams = self.rows, self._streams
         for key, row in changed.items():
             if row is None:
@@ -71,11 +66,14 @@ class Fold:
             if self.changed is not None:
                 self.changed[key] = row
 
+    def stop(self, failure: Failure) -> None:
+        """Fold nothing any more."""
+        self.failure = failure
+        self.until = _NOWHERE
+
     def advance(self, position: int) -> None:
         """Everything up to `position` was offered."""
-        end = position if self.until is None else min(position, self.until)
-        if self.failure is None and end > self.position:
-            self.position = end
+        self.position = max(self.position, min(position, self.until))
 
 
 class FanOut:
@@ -89,11 +87,22 @@ class FanOut:
                 self._routes.setdefault(kind, []).append((handler.apply, fold))
 
     def feed(self, events: Events) -> None:
-        """Fold a page of the log in; afterwards every fold that didn't fail stands at its end."""
+        """Fold a page of the log in; afterwards every fold that didn't fail stands at its end.
+
+        Past events and those beyond a fold's `until` pass it by.
+        """
         routes = self._routes
         for position, envelope in events:
+            event = envelope.event
             for apply, fold in routes.get(envelope.type, ()):
-                fold.fold(apply, envelope, position)
+                if fold.position < position <= fold.until:
+                    try:
+                        changed = apply(event, envelope, position, fold.rows)
+                    except Exception as error:  # noqa: BLE001 - whatever a read model does, it stops alone
+                        fold.stop(Failure.of(envelope, position, error))
+                        continue
+                    fold.position = position
+                    fold.keep(changed)
         if events:
             self.advance(events[-1][0])
 

@@ -125,7 +125,7 @@ class _Rebuild:
                 action(target)
         except REFUSALS as error:
             if target.fold.failure is None:
-                target.fold.failure = Failure(target.fold.position, "", reason_of(error))
+                target.fold.stop(Failure(target.fold.position, "", reason_of(error)))
 
     def _flush_full(self) -> None:
         for target in self._targets:

@@ -1,7 +1,7 @@
 """The SQL that a table's definition implies. Names come from read models, values never get into a statement."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import cache
+from operator import itemgetter
 from typing import Any, Final, LiteralString
 
 from psycopg import sql
@@ -45,18 +45,20 @@ def _trusted(definition: str) -> sql.SQL:
     return sql.SQL(definition)
 
 
-@cache
-def _columns_of_json(table_types: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
-    return tuple(name for name, kind in table_types if kind.startswith("jsonb"))
-
-
 def encoder(table: Table) -> Callable[[Row], tuple[Any, ...]]:
     """A function from a row to what psycopg writes, in the order of the columns."""
-    columns = tuple(table.columns)
-    documents = frozenset(_columns_of_json(tuple(table.columns.items())))
+    pick = itemgetter(*table.columns)
+    documents = [number for number, kind in enumerate(table.columns.values()) if kind.startswith("jsonb")]
     if not documents:
-        return lambda row: tuple([row[column] for column in columns])
-    return lambda row: tuple([Jsonb(row[c]) if c in documents and row[c] is not None else row[c] for c in columns])
+        return pick
+
+    def encode(row: Row) -> tuple[Any, ...]:
+        values = list(pick(row))
+        for number in documents:
+            values[number] = None if values[number] is None else Jsonb(values[number])
+        return tuple(values)
+
+    return encode
 
 
 def create(table: Table, schema: str) -> sql.Composed:

@@ -104,7 +104,7 @@ def _compare(
     folds = [
         Fold(model, until=report.position) for model, report in zip(models, reports, strict=True) if not report.note
     ]
-    fold_log(store, FanOut(folds), max((fold.until or 0 for fold in folds), default=0), _nothing, progress)
+    fold_log(store, FanOut(folds), max((fold.until for fold in folds), default=0), _nothing, progress)
     by_name = {fold.model.name: fold for fold in folds}
     for report in reports:
         if report.name in by_name:

@@ -1,6 +1,6 @@
 """One sentence for every type of event, and what the event is about."""
 
-from typing import Any, Final
+from typing import Final
 
 from domain.budget import event as budget
 from domain.kernel.event import Envelope, Event
@@ -96,7 +96,14 @@ SENTENCES: Final[dict[str, Sentence]] = {
 }
 """By the event's type name."""
 
-_SUBJECTS: Final = ("task", "candidate", "run", "release", "user")
+_SUBJECT_FIELDS: Final = ("task", "candidate", "run", "release", "user")
+
+
+def _subject_field(kind: type[Event]) -> str | None:
+    return next((field for field in _SUBJECT_FIELDS if field in kind.model_fields), None)
+
+
+_SUBJECTS: Final = {kind.type: _subject_field(kind) for kind in {**CHANGE_SENTENCES, **_OTHERS}}
 
 
 def event_sentence(envelope: Envelope) -> str:
@@ -110,9 +117,5 @@ def event_sentence(envelope: Envelope) -> str:
 
 def event_subject(envelope: Envelope) -> str:
     """The ID of what the event is about: the Task, Candidate, Run… inside its stream, or the stream itself."""
-    event: Any = envelope.event
-    for field in _SUBJECTS:
-        subject = getattr(event, field, None)
-        if subject is not None:
-            return str(subject)
-    return envelope.stream
+    field = _SUBJECTS[envelope.type]
+    return envelope.stream if field is None else getattr(envelope.event, field) or envelope.stream
