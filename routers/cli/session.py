@@ -1,6 +1,6 @@
-"""What the command line needs of an installation; the composition root hands it in, so that no adapter is imported here."""
+"""What the command line needs of an installation; the composition root hands it in, so no adapter is imported here."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from commands.context import Context
 from commands.ports.git import ChangedFile
 from commands.ports.store import Stored
 from commands.submit import Submission, Submitted
+from routers.cli.exits import Saying
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,21 @@ class Queries(Protocol):
 
     def change(self, change: str) -> dict[str, Any] | None: ...
 
+    def changes_with_prefix(self, prefix: str, limit: int) -> list[str]:
+        """The IDs of Changes that begin with `prefix` (`chg_` and hex digits or hyphens), at most `limit`."""
+        ...
+
     def tasks(self, change: str) -> list[dict[str, Any]]: ...
 
     def candidates(self, change: str) -> list[dict[str, Any]]: ...
 
+    def candidate(self, candidate: str) -> dict[str, Any] | None: ...
+
     def evidence(self, candidate: str) -> list[dict[str, Any]]: ...
+
+    def base_evidence(self, change: str) -> list[dict[str, Any]]:
+        """The runs of the checks on the base, before any agent."""
+        ...
 
     def runs(self, change: str) -> list[dict[str, Any]]: ...
 
@@ -67,7 +78,9 @@ class Session(Protocol):
     actor: str
     """The pseudonymous ID of the person at this terminal."""
 
-    def submit(self, submission: Submission) -> Submitted: ...
+    def submit(self, submission: Submission) -> Submitted:
+        """Store the Change and adopt it; see `commands.submit` for what it raises."""
+        ...
 
     def adopt(self, change: str) -> None:
         """Work on `change` here: its agents and checks run in this process from now on.
@@ -131,6 +144,14 @@ class Installation(Protocol):
         ...
 
     def home(self) -> Path: ...
+
+    def demo_repository(self) -> tuple[Path, Path, str]:
+        """Make a fresh sample repository: its path, the script of a scripted agent, and the goal."""
+        ...
+
+    def known_errors(self) -> Mapping[type[Exception], Saying]:
+        """The expected failures of the adapters and how they are told, beside those that `routers.cli.errors` knows."""
+        ...
 
 
 __all__ = ["Difference", "Finding", "Installation", "Queries", "Session"]

@@ -1,0 +1,1 @@
+"""Presentation: from data to text and styles. Pure; nothing here reads, writes or asks."""
