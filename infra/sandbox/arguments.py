@@ -102,13 +102,11 @@ def add_environment(arguments: Arguments, variables: Mapping[str, str]) -> None:
         arguments.add("--setenv", name, value)
 
 
-def add_root(arguments: Arguments, as_root: bool, limits: Limits) -> None:
+def add_root(arguments: Arguments, limits: Limits) -> None:
     """The system's programs, /proc, /dev and the folders in memory."""
     for option, source, target in system_binds():
         arguments.mount(option, source, PurePath(target))
-    arguments.add("--proc", "/proc")
-    if as_root:
-        arguments.add("--ro-bind", "/proc/sys", "/proc/sys")
+    arguments.add("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
     arguments.add("--dev", "/dev")
     size = min(_MEMORY_FOLDER_BYTES, limits.memory_bytes // 4)
     arguments.memory_folder(SHARED_MEMORY, "1777", min(_SHARED_MEMORY_BYTES, size))

@@ -56,7 +56,7 @@ def is_public(address: Address) -> bool:
             embedded.append(ipaddress.IPv4Address(int(address) & 0xFFFFFFFF))
         if not all(is_public(inner) for inner in embedded if inner is not None):
             return False
-        if address.ipv4_mapped is not None:
+        if address.ipv4_mapped is not None or address in _NAT64:
             return True
     return address.is_global and not address.is_multicast and not address.is_reserved
 

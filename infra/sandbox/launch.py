@@ -57,7 +57,7 @@ def launcher(as_root: bool, user: int, folder: Path, limits: Limits) -> list[str
     if as_root:
         words += [_tool("setpriv"), f"--reuid={user}", f"--regid={user}", "--clear-groups"]
         words += ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
-    words += [_tool("env"), "-C", str(folder)]
+    words += [_tool("env"), "-C", str(folder), f"PWD={folder}"]
     bound = process_bound(limits, as_root)
     return [*words, _tool("prlimit"), f"--nproc={bound}", f"--fsize={limits.file_bytes}", "--core=0", "--"]
 

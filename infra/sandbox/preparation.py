@@ -124,7 +124,7 @@ def prepare(
     arguments = Arguments()
     bwrap.add_isolation(arguments, as_root, user)
     bwrap.add_environment(arguments, _variables(execution, shown))
-    bwrap.add_root(arguments, as_root, execution.limits)
+    bwrap.add_root(arguments, execution.limits)
     bwrap.add_etc(arguments, user, descriptors.memory)
     _add_binds(arguments, execution, shown)
     way_out = _add_handover(arguments, descriptors, proxy.channel) if proxy is not None else []

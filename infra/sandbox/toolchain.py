@@ -53,7 +53,8 @@ def _visible(path: Path) -> bool:
 def _shim_manager(folder: Path) -> Path | None:
     """The root of the version manager whose launchers `folder` holds (`~/.pyenv` for `~/.pyenv/shims`)."""
     for root in folder.parents:
-        if (root / "shims").is_dir() and ((root / "versions").is_dir() or (root / "installs").is_dir()):
+        holds_versions = (root / "versions").is_dir() or (root / "installs").is_dir()
+        if holds_versions and (root / "shims").is_dir() and (folder.name == "shims" or folder.parent == root):
             return root
     return None
 
