@@ -94,7 +94,8 @@ class Projector:
 
         Any process may do so to read its own writes: positions are locked for each step.
         """
-        target = self._store.last_position() if position is None else position
+        end = self._store.last_position()
+        target = end if position is None else min(position, end)
         while (behind := self._next_position()) is not None and behind < target:
             if not self.step():
                 self.refresh()
