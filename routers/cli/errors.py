@@ -23,7 +23,7 @@ from routers.cli.terminal import Terminal
 SAYINGS: Final[Mapping[type[Exception], Saying]] = {
     UsageFault: Saying(Exit.USAGE),
     InvalidInput: Saying(Exit.USAGE),
-    NotFound: Saying(Exit.USAGE, "rhumb list shows the Changes there are"),
+    NotFound: Saying(Exit.USAGE),
     RequestDiffers: Saying(Exit.USAGE),
     BudgetOnlyRises: Saying(Exit.USAGE),
     ProjectFileError: Saying(Exit.USAGE),

@@ -10,6 +10,7 @@ from commands.context import Context
 from commands.ports.git import ChangedFile
 from commands.ports.store import Stored
 from commands.submit import Submission, Submitted
+from projections.why import Why
 from routers.cli.exits import Saying
 
 
@@ -61,7 +62,7 @@ class Queries(Protocol):
 
     def timeline(self, change: str) -> list[dict[str, Any]]: ...
 
-    def why(self, identifier: str) -> Any:
+    def why(self, identifier: str) -> Why:
         """See `projections.why`.
 
         Raises:
@@ -107,7 +108,7 @@ class Session(Protocol):
     def diff(self, project: str, base: str, commit: str) -> bytes: ...
 
     def replay(self, names: tuple[str, ...], progress: Callable[[str, int, int], None]) -> dict[str, int]:
-        """Rebuild these read models (all if empty) beside the live ones; returns events per model.
+        """Rebuild these read models (all if empty) beside the live ones; returns rows per model.
 
         progress: (what is done, events so far, events in all).
         """

@@ -96,6 +96,8 @@ class Following:
 
     def _say(self, report: ChangeReport) -> None:
         terminal = self.cli.terminal
+        if report.export_refused is not None:
+            terminal.warn(f"the promoted commit isn't in your repository: {report.export_refused}")
         match report.exit:
             case Exit.DONE if self.as_json:
                 terminal.note(f"promoted  {report.commit}")

@@ -48,10 +48,10 @@ def replay(cli: Cli, names: tuple[str, ...], verify: bool) -> Exit:
     """Rebuild read models, or compare them with the log (1 if they differ)."""
     with cli.session() as session, _bar(cli) as progress:
         if not verify:
-            cli.terminal.result(models_lines(session.replay(names, progress), "events replayed"))
+            cli.terminal.result(models_lines(session.replay(names, progress), "rebuilt"))
             return Exit.DONE
         compared, differences = session.verify(names, progress)
-    cli.terminal.result(models_lines(compared, "rows compared"))
+    cli.terminal.result(models_lines(compared, "compared"))
     if differences:
         cli.terminal.notes(difference_lines(differences))
         return Exit.NOT_PROMOTED

@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 
 from rich.console import Group
 from rich.live import Live
-from rich.text import Text
 
 from commands.effect import EffectKind, check_effect, run_effect
 from commands.ports.store import Stored
@@ -17,9 +16,6 @@ from routers.cli.session import Session
 from routers.cli.terminal import Terminal
 from routers.cli.view.progress import Progress, advance, live_lines, sentence
 from routers.cli.view.text import output_lines
-
-PLAN_SOURCE = "plan"
-"""What planning says of itself: where the checks come from. Told as news."""
 
 REFRESH_PER_SECOND = 4
 TAIL_BYTES = 4_096
@@ -37,9 +33,7 @@ class Watch:
     def on_output(self, effect: str, source: str, chunk: bytes) -> None:
         """A piece of what runs here printed. effect: its ID; source: the check's name, `agent` or `plan`."""
         shown = [line for line in output_lines(chunk[-TAIL_BYTES:]) if line.strip()]
-        if source == PLAN_SOURCE:
-            self._terminal.notes(map(Text, shown))
-        elif shown:
+        if shown:
             with self._lock:
                 self._output[effect] = (source, shown[-1])
 

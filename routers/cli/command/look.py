@@ -69,9 +69,10 @@ def logs(
 def why(
     context: typer.Context,
     identifier: Annotated[str, typer.Argument(metavar="ID", help="Any ID: of a Change, task, run, candidate, event…")],
+    as_json: AsJson = False,
 ) -> int:
     """Why something is where it is, what it waits for, and what led there."""
     from routers.cli.action import why as action
     from routers.cli.action.base import Cli
 
-    return action.why(Cli(context.obj), identifier)
+    return action.why(Cli(context.obj), identifier, as_json)

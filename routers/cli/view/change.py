@@ -64,13 +64,13 @@ def change_lines(report: ChangeReport, files: Sequence[ChangedFile] | None) -> l
     return lines
 
 
-def facts(report: ChangeReport) -> list[Line]:
+def facts(report: ChangeReport, with_commit: bool = True) -> list[Line]:
     """Names and values, without those that there are not."""
     pairs: list[tuple[str, str | Line | None]] = [
         ("goal", one_line(report.goal, 200)),
         ("reason", None if report.reason is None else one_line(report.reason)),
         ("risk tier", report.risk_tier),
-        ("commit", report.commit),
+        ("commit", report.commit if with_commit else None),
         ("branch", report.branch),
         ("not exported", None if report.export_refused is None else one_line(report.export_refused)),
         ("generation", None if report.generation is None else str(report.generation)),
@@ -116,7 +116,7 @@ def check_lines(checks: Iterable[CheckRun]) -> list[Line]:
                 time.duration(run.duration_ms),
                 _remarks(run),
             )
-            for run in checks
+            for run in sorted(checks, key=lambda run: (run.name, run.variant))
         ]
     )
 
@@ -158,7 +158,7 @@ def promoted_lines(report: ChangeReport, files: Sequence[ChangedFile], repositor
     """The end of a promoted Change."""
     lines = [
         join(styled("promoted", GOOD), f"  {report.commit}"),
-        *facts(report),
+        *facts(report, with_commit=False),
         *section("Changed", diff_stat_lines(files)),
         *section("Evidence", check_lines(report.candidate.checks if report.candidate else ())),
         *section("Timeline", timeline_lines(report)),

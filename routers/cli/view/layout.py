@@ -69,4 +69,5 @@ def _row(row: Sequence[Text], widths: Sequence[int], gap: int) -> Line:
         line.append_text(cell)
         if i + 1 < len(row):
             line.append(" " * (widths[i] - cell.cell_len + gap))
+    line.rstrip()
     return line

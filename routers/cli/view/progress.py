@@ -8,16 +8,15 @@ from typing import Any, Final
 from domain.change.status import CHANGE_TABLE, TASK_TABLE, TERMINAL_CHANGE
 from domain.kernel.event import Envelope
 from domain.kernel.table import TransitionTable
+from projections.timeline import ROUTINE
 from projections.words import event_sentence
 from routers.cli.view import time
 from routers.cli.view.layout import DIM, Line, columns, indented, join, status, styled
 from routers.cli.view.text import one_line
 
 ACTIVE: Final = frozenset({"assigned", "running"})
-TOLD_ELSEWHERE: Final = frozenset(
-    {"budget.slice_reserved", "budget.slice_settled", "run.turn_recorded", "task.wake_requested", "task.assigned"}
-)
-"""Bookkeeping: kept in the timeline, no news for somebody who watches."""
+BOOKKEEPING: Final = frozenset(kind.type for kind in ROUTINE)
+"""Kept in the timeline, no news for somebody who watches."""
 
 LAST_OUTPUT: Final = 100
 """Characters of the last line that a command printed."""
@@ -56,7 +55,7 @@ def advance(progress: Progress, envelope: Envelope) -> Progress:
 
 def sentence(envelope: Envelope) -> Line | None:
     """The news of an event with its time of day; None for bookkeeping."""
-    if envelope.type in TOLD_ELSEWHERE:
+    if envelope.type in BOOKKEEPING:
         return None
     return join(styled(time.clock(envelope.at), DIM), "  ", one_line(event_sentence(envelope)))
 

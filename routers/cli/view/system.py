@@ -22,8 +22,11 @@ def doctor_lines(findings: Iterable[Finding]) -> list[Line]:
     return [*lines, styled("this machine has what Rhumbline needs", GOOD)]
 
 
-def models_lines(counts: Mapping[str, int], what: str) -> list[Line]:
-    return columns([(one_line(name), f"{count:,} {what}") for name, count in counts.items()])
+def models_lines(counts: Mapping[str, int], done: str) -> list[Line]:
+    """How many rows each read model has. done: what was done with them (`rebuilt`, `compared`)."""
+    return columns(
+        [(one_line(name), f"{count:,} row{'' if count == 1 else 's'} {done}") for name, count in counts.items()]
+    )
 
 
 def difference_lines(differences: Iterable[Difference]) -> list[Line]:
