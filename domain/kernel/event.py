@@ -68,14 +68,15 @@ class Envelope(Value):
         return f"{self.stream}:{self.version}"
 
 
-_ENVELOPE_FIELDS: Final = frozenset(Envelope.model_fields)
+_ENVELOPE_FIELDS: Final = set(Envelope.model_fields)
+"""Shared by all envelopes: they are frozen, and a copy copies it."""
 
 
 def _envelope(**fields: Any) -> Envelope:
     """An envelope of values that need no check; `model_construct` takes several times as long, on every read."""
     made = Envelope.__new__(Envelope)
     object.__setattr__(made, "__dict__", fields)
-    object.__setattr__(made, "__pydantic_fields_set__", set(_ENVELOPE_FIELDS))
+    object.__setattr__(made, "__pydantic_fields_set__", _ENVELOPE_FIELDS)
     object.__setattr__(made, "__pydantic_extra__", None)
     object.__setattr__(made, "__pydantic_private__", None)
     return made

@@ -45,13 +45,10 @@ class MemoryEvents:
         return positions[-1] if positions else 0
 
     def read(self, stream: str, after: int = 0) -> tuple[Stored, ...]:
-        return self._decoded(self.recorder.stream(stream, after))
+        return self.mapper.page(self.recorder.stream(stream, after))
 
     def log(self, after: int, limit: int) -> tuple[Stored, ...]:
-        return self._decoded(self.recorder.page(after, limit))
-
-    def _decoded(self, page: list[tuple[int, bytes]]) -> tuple[Stored, ...]:
-        return tuple(self.mapper.stored(position, state) for position, state in page)
+        return self.mapper.page(self.recorder.page(after, limit))
 
     def last_position(self) -> int:
         return self.recorder.max_notification_id() or 0

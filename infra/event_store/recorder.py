@@ -21,10 +21,7 @@ from infra.event_store.mapper import SealedRow
 Page = list[tuple[int, bytes]]
 """Positions and stored bytes."""
 
-_COMMIT: Final = (
-    "SELECT commit_events(%b::text[], %b::bigint[], %b::text[], %b::text[], %b::bigint[], %b::text[], %b::bytea[],"
-    " %b::timestamptz[], %b::text[], %b::text[], %b::text[], %b::text[], %b::text[], %s::json)"
-)
+_COMMIT: Final = "SELECT commit_events(%s::json, %b::bytea[])"
 _STREAM: Final = (
     "SELECT notification_id, state FROM stored_events WHERE originator_id = %s AND originator_version > %s"
     " ORDER BY originator_version"
@@ -45,7 +42,7 @@ class CommitRecorder(PostgresApplicationRecorder):
         commit: Commit = kwargs["commit"]
         rows = cast(Sequence[SealedRow], stored_events)
         with self.datastore.connection() as connection, connection.cursor(row_factory=tuple_row) as cursor:
-            cursor.execute(_COMMIT, _parameters(commit, rows), prepare=True)
+            cursor.execute(_COMMIT, (_document(commit, rows), [row.state for row in rows]), prepare=True)
             (position,) = cast(tuple[int], cursor.fetchone())
         return [position]
 
@@ -76,38 +73,36 @@ def _fetch(connection: Connection[DictRow], query: str, parameters: tuple[object
         return cast(Page, cursor.execute(query.encode(), parameters, prepare=True).fetchall())
 
 
-def _parameters(commit: Commit, rows: Sequence[SealedRow]) -> tuple[object, ...]:
-    return (
-        [append.stream for append in commit.appends],
-        [append.expected_version for append in commit.appends],
-        [head_hash(append) for append in commit.appends],
-        [row.originator_id for row in rows],
-        [row.originator_version for row in rows],
-        [row.topic for row in rows],
-        [row.state for row in rows],
-        [row.at for row in rows],
-        [row.actor for row in rows],
-        [row.command_id for row in rows],
-        [row.causation for row in rows],
-        [row.correlation for row in rows],
-        [row.run for row in rows],
-        _rest(commit),
-    )
+def _document(commit: Commit, rows: Sequence[SealedRow]) -> str:
+    """Everything of a commit but the stored bytes, as `commit_events` takes it."""
+    document: dict[str, object] = {
+        "appends": [
+            {"stream": append.stream, "expected": append.expected_version, "head": head_hash(append)}
+            for append in commit.appends
+        ],
+        "events": [_event(row) for row in rows],
+    }
+    if commit.fences or commit.handled or commit.messages or commit.effects or commit.effects_closed:
+        document["fences"] = [_fence(lease) for lease in commit.fences]
+        document["handled"] = [_handled(handled) for handled in commit.handled]
+        document["messages"] = [message_row(message) for message in commit.messages]
+        document["effects"] = [_effect(effect) for effect in commit.effects]
+        document["closed"] = [{"effect_id": effect, "event": event} for effect, event in commit.effects_closed.items()]
+    return json.dumps(document)
 
 
-def _rest(commit: Commit) -> str | None:
-    """Everything of a commit beside its events, as the document that `commit_events` takes."""
-    if not (commit.fences or commit.handled or commit.messages or commit.effects or commit.effects_closed):
-        return None
-    return json.dumps(
-        {
-            "fences": [_fence(lease) for lease in commit.fences],
-            "handled": [_handled(handled) for handled in commit.handled],
-            "messages": [message_row(message) for message in commit.messages],
-            "effects": [_effect(effect) for effect in commit.effects],
-            "closed": [{"effect_id": effect, "event": event} for effect, event in commit.effects_closed.items()],
-        }
-    )
+def _event(row: SealedRow) -> dict[str, object]:
+    return {
+        "stream": row.originator_id,
+        "version": row.originator_version,
+        "type": row.topic,
+        "at": row.at.isoformat(),
+        "actor": row.actor,
+        "command": row.command_id,
+        "causation": row.causation,
+        "correlation": row.correlation,
+        "run": row.run,
+    }
 
 
 def _fence(lease: Lease) -> dict[str, object]:

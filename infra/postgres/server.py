@@ -71,6 +71,9 @@ class Server:
             folder = found.socket_folder if found else self._socket_folder
             if self._await_ready(folder, child, deadline, progress):
                 return conninfo(folder, self._cluster.passfile, "postgres")
+            if child is None and time.monotonic() < deadline:
+                # The one that ran has ended while we waited (it was shutting down): now it is ours to start.
+                continue
             tail = self._cluster.log_tail(since)
             # Backends of a killed server need a moment to notice; until then its memory is in use.
             if SHARED_MEMORY_IN_USE not in tail or time.monotonic() > deadline:

@@ -101,14 +101,12 @@ CREATE TABLE slots (
 -- One commit, one statement, one transaction. Every writer of the log goes through here: the advisory lock makes
 -- commit order the order of positions, so that a follower never meets a gap that is filled later.
 CREATE FUNCTION commit_events(
-    -- Per append: stream, version it must be at, hash of the bytes stored there ('' to leave that unchecked).
-    append_stream text[], append_expected bigint[], append_head text[],
-    -- Per event.
-    event_stream text[], event_version bigint[], event_type text[], event_state bytea[],
-    event_at timestamptz[], event_actor text[], event_command text[],
-    event_causation text[], event_correlation text[], event_run text[],
-    -- {"fences", "handled", "messages", "effects", "closed"}, each a list; NULL when all are empty.
-    rest json
+    -- {"appends": [{stream, expected, head}], "events": [the columns of stored_events but state], and, if there is any
+    -- of these, "fences", "handled", "messages", "effects" and "closed", each a list of rows}. head is the hash that
+    -- the bytes stored at version `expected` must have ('' leaves it unchecked).
+    document json,
+    -- The stored bytes of "events", in the same order.
+    states bytea[]
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     wanted record;
@@ -116,11 +114,12 @@ DECLARE
     actual bigint;
     expected_rows bigint;
     last_position bigint;
+    has_more boolean := document->'handled' IS NOT NULL;
 BEGIN
     PERFORM pg_advisory_xact_lock(7305808869229538401);
 
-    IF rest IS NOT NULL THEN
-        FOR wanted IN SELECT * FROM json_to_recordset(rest->'fences') AS f(name text, holder text, epoch bigint) LOOP
+    IF has_more THEN
+        FOR wanted IN SELECT * FROM json_to_recordset(document->'fences') AS f(name text, holder text, epoch bigint) LOOP
             -- The row lock keeps a takeover out until this commit is done.
             PERFORM 1 FROM leases l WHERE l.name = wanted.name AND l.holder = wanted.holder AND l.epoch = wanted.epoch
                 FOR SHARE;
@@ -129,11 +128,11 @@ BEGIN
             END IF;
         END LOOP;
 
-        expected_rows := json_array_length(rest->'handled');
+        expected_rows := json_array_length(document->'handled');
         IF expected_rows > 0 THEN
             INSERT INTO commands (command_id, name, actor, at, handling, reason, causation, correlation, payload)
                 SELECT command_id, name, actor, at, handling, reason, causation, correlation, payload
-                FROM json_to_recordset(rest->'handled') AS h(command_id text, name text, actor text, at timestamptz,
+                FROM json_to_recordset(document->'handled') AS h(command_id text, name text, actor text, at timestamptz,
                     handling text, reason text, causation text, correlation text, payload json)
                 ON CONFLICT DO NOTHING;
             GET DIAGNOSTICS actual = ROW_COUNT;
@@ -141,19 +140,20 @@ BEGIN
                 RAISE EXCEPTION 'a command of this commit is recorded already' USING ERRCODE = 'RB002';
             END IF;
             UPDATE outbox o SET handled_at = h.at
-                FROM json_to_recordset(rest->'handled') AS h(command_id text, at timestamptz)
+                FROM json_to_recordset(document->'handled') AS h(command_id text, at timestamptz)
                 WHERE o.message_id = h.command_id AND o.handled_at IS NULL;
         END IF;
     END IF;
 
-    FOR wanted IN SELECT * FROM unnest(append_stream, append_expected, append_head) AS a(stream, expected, hash) LOOP
+    FOR wanted IN SELECT * FROM json_to_recordset(document->'appends')
+            AS a(stream text, expected bigint, head text) LOOP
         SELECT originator_version AS version, encode(sha256(state), 'hex') AS hash INTO head
             FROM stored_events WHERE originator_id = wanted.stream ORDER BY originator_version DESC LIMIT 1;
         IF coalesce(head.version, 0) <> wanted.expected THEN
             RAISE EXCEPTION '% is at version %, not %', wanted.stream, coalesce(head.version, 0), wanted.expected
                 USING ERRCODE = 'RB003';
         END IF;
-        IF wanted.expected > 0 AND wanted.hash <> '' AND head.hash <> wanted.hash THEN
+        IF wanted.expected > 0 AND wanted.head <> '' AND head.hash <> wanted.head THEN
             RAISE EXCEPTION '% has another history up to version %', wanted.stream, wanted.expected
                 USING ERRCODE = 'RB003';
         END IF;
@@ -163,36 +163,39 @@ BEGIN
         INSERT INTO stored_events (originator_id, originator_version, topic, state, occurred_at, actor, command_id,
                 causation, correlation, run)
             SELECT e.stream, e.version, e.type, e.state, e.at, e.actor, e.command, e.causation, e.correlation, e.run
-            FROM unnest(event_stream, event_version, event_type, event_state, event_at, event_actor, event_command,
-                    event_causation, event_correlation, event_run)
-                WITH ORDINALITY AS e(stream, version, type, state, at, actor, command, causation, correlation, run, n)
+            FROM ROWS FROM (
+                    json_to_recordset(document->'events') AS (stream text, version bigint, type text, at timestamptz,
+                        actor text, command text, causation text, correlation text, run text),
+                    unnest(states)
+                ) WITH ORDINALITY
+                AS e(stream, version, type, at, actor, command, causation, correlation, run, state, n)
             ORDER BY e.n
             RETURNING notification_id
     )
     SELECT max(notification_id) INTO last_position FROM inserted;
 
-    IF rest IS NOT NULL THEN
-        IF json_array_length(rest->'messages') > 0 THEN
+    IF has_more THEN
+        IF json_array_length(document->'messages') > 0 THEN
             INSERT INTO outbox (message_id, topic, name, project, change, payload, causation, correlation, actor,
                     created_at, not_before)
                 SELECT message_id, topic, name, project, change, payload, causation, correlation, actor, created_at,
                     not_before
-                FROM json_to_recordset(rest->'messages') AS m(message_id text, topic text, name text, project text,
+                FROM json_to_recordset(document->'messages') AS m(message_id text, topic text, name text, project text,
                     change text, payload json, causation text, correlation text, actor text, created_at timestamptz,
                     not_before timestamptz)
                 WHERE NOT EXISTS (SELECT 1 FROM commands c WHERE c.command_id = m.message_id)
                 ON CONFLICT DO NOTHING;
         END IF;
-        IF json_array_length(rest->'effects') > 0 THEN
+        IF json_array_length(document->'effects') > 0 THEN
             INSERT INTO effects (effect_id, kind, change, project, payload, opened_by)
                 SELECT effect_id, kind, change, project, payload, opened_by
-                FROM json_to_recordset(rest->'effects') AS e(effect_id text, kind text, change text, project text,
+                FROM json_to_recordset(document->'effects') AS e(effect_id text, kind text, change text, project text,
                     payload json, opened_by text)
                 ON CONFLICT DO NOTHING;
         END IF;
-        IF json_array_length(rest->'closed') > 0 THEN
+        IF json_array_length(document->'closed') > 0 THEN
             UPDATE effects e SET closed_by = c.event
-                FROM json_to_recordset(rest->'closed') AS c(effect_id text, event text)
+                FROM json_to_recordset(document->'closed') AS c(effect_id text, event text)
                 WHERE e.effect_id = c.effect_id AND e.closed_by IS NULL;
         END IF;
     END IF;
