@@ -57,11 +57,15 @@ class Variant(StrEnum):
 
 
 class PlannedCheck(Value):
-    """One line of a Verification Plan. `overlay`: the changed defining files that the base's versions replace."""
+    """One line of a Verification Plan.
+
+    overlay: the changed defining files that the base's versions replace; percent-encoded, and so never clipped, because
+    a path that is cut short names another file.
+    """
 
     check: CheckName
     variant: Variant = Variant.AS_IS
-    overlay: tuple[Text, ...] = ()
+    overlay: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

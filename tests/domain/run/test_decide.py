@@ -1,5 +1,7 @@
 """A Run starts once and ends once; what its worker writes after that counts no more."""
 
+from typing import Any
+
 import pytest
 
 from domain.budget.event import BudgetLimitRaised
@@ -116,7 +118,7 @@ class TestFinishing:
         assert state.status == outcome.value
 
     def test_with_a_changeset(self) -> None:
-        made = {"commit": OTHER_COMMIT, "tree": TREE}
+        made: dict[str, Any] = {"commit": OTHER_COMMIT, "tree": TREE}
         given(STARTED).when(finish(**made)).then(finished(**made))
 
     @pytest.mark.parametrize(
