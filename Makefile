@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
 
-.PHONY: help install dev demo test check bench lock clean
+.PHONY: help install dev demo test bench lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -26,6 +26,20 @@ $(VENV)/.installed: pyproject.toml infra/install/runtime.lock | $(BIN)/python
 $(VENV)/.installed-dev: $(VENV)/.installed infra/install/dev.lock
 	$(PIP) install --require-hashes -r infra/install/dev.lock
 	@touch $@
+
+demo: install ## one goal on a sample application, from nothing to a promoted commit
+	@$(BIN)/rhumb doctor
+	@$(BIN)/rhumb demo
+
+test: dev ## everything that has to hold: style, types, layers, tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+bench: dev ## measures, as a table and as JSON in build/bench.json
+	@$(BIN)/python -m infra.bench
 
 lock: ## both lock files again, from pyproject.toml
 	uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --extra build pyproject.toml -o infra/install/runtime.lock

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from commands.checks.resolve import judges_of_base
 from commands.context import Context, meta
 from commands.ports.agent import AgentRequest
 from commands.ports.git import Canonical, PersonRepository, Relation
@@ -76,7 +77,8 @@ def submit(ctx: Context, request: Submission) -> Submitted:
     """Store the Change; planning starts by the event.
 
     Raises:
-        InvalidInput, RepositoryError, AgentInputError, SandboxUnavailable: nothing is stored.
+        InvalidInput, RepositoryError, AgentInputError, SandboxUnavailable, ProjectFileError, NoCheckFound: nothing is
+            stored.
         RequestDiffers: the same client request ID with another goal.
     """
     goal = check_goal(request.goal)
@@ -93,6 +95,7 @@ def submit(ctx: Context, request: Submission) -> Submitted:
     canonical = ctx.canonicals.open(project)
     # The commit lies in canonical, pinned and synced, before any event names it.
     canonical.fetch(repository.path, repository.commit, f"refs/rhumb/base/{repository.commit}")
+    judges = judges_of_base(canonical, _base_of(ctx.writer.state(project), repository, canonical), request.checks)
     goal_ref, settings_ref = ctx.objects.put(goal.encode()), ctx.objects.put(settings)
 
     def work(unit: Unit) -> tuple[str, ...]:
@@ -132,7 +135,14 @@ def submit(ctx: Context, request: Submission) -> Submitted:
         return notes
 
     notes = ctx.writer.transact(work)
-    return Submitted(change, project, repository.warnings, notes)
+    return Submitted(change, project, repository.warnings, (*notes, judges.told))
+
+
+def _base_of(state: ProjectState | None, repository: PersonRepository, canonical: Canonical) -> str:
+    """The commit that the Change will start on: canonical's, unless the person's goes beyond it."""
+    if state is None or canonical.relation(repository.commit, state.commit) in (Relation.AHEAD, Relation.DIVERGED):
+        return repository.commit
+    return state.commit
 
 
 def _project_of(repository: PersonRepository) -> str:

@@ -1,7 +1,7 @@
 """An open installation, as the command line uses it."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
@@ -9,13 +9,22 @@ from commands.context import Context
 from commands.ports.git import ChangedFile
 from commands.ports.store import Stored
 from commands.submit import Submission, Submitted, submit
+from domain.kernel.errors import NotFound
 from infra.app import App
+from infra.projections.rebuild import rebuild
+from infra.projections.verify import verify
+from infra.queries import ViewQueries
 from infra.runtime.router_home import FOLLOWER
+from projections import MODELS
+from projections.core import ReadModel
+from routers.cli.session import Difference
 
 END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 PAGE: Final = 500
 LOOK_SECONDS: Final = 0.25
 DIFF_BYTES: Final = 4 * 1024**2
+
+Progress = Callable[[str, int, int], None]
 
 
 class LocalSession:
@@ -25,9 +34,9 @@ class LocalSession:
         self._app = app
         self.ctx: Context = app.ctx
         self.actor = app.actor
+        self.queries = ViewQueries(app.views, app.store)
 
     def submit(self, submission: Submission) -> Submitted:
-        """Store the Change and work on it here."""
         submitted = submit(self.ctx, submission)
         self.adopt(submitted.change)
         return submitted
@@ -74,3 +83,41 @@ class LocalSession:
 
     def diff(self, project: str, base: str, commit: str) -> bytes:
         return self.ctx.canonicals.open(project).diff(base, commit, DIFF_BYTES)
+
+    def replay(self, names: tuple[str, ...], progress: Progress) -> dict[str, int]:
+        done = rebuild(
+            self.ctx.writer.events,
+            self._app.views,
+            _models(names),
+            lambda events, total, _rate: progress("rebuilding", events, total),
+        )
+        self._app.projector.refresh()
+        failed = [result for result in done if result.failure is not None]
+        if failed:
+            raise ReplayFailed("; ".join(f"{result.name}: {result.failure}" for result in failed))
+        return {result.name: result.rows for result in done}
+
+    def verify(self, names: tuple[str, ...], progress: Progress) -> tuple[dict[str, int], list[Difference]]:
+        self.catch_up()
+        report = verify(
+            self.ctx.writer.events,
+            self._app.views,
+            _models(names),
+            lambda events, total, _rate: progress("comparing", events, total),
+        )
+        found = [Difference(model.name, str(each)) for model in report.models for each in model.differences]
+        found += [Difference(model.name, model.note) for model in report.models if model.note]
+        found += [Difference(model.name, str(model.failure)) for model in report.models if model.failure is not None]
+        return {model.name: model.rows for model in report.models}, found
+
+
+class ReplayFailed(Exception):
+    """A read model can't be rebuilt; its live rows are as they were."""
+
+
+def _models(names: tuple[str, ...]) -> tuple[ReadModel, ...]:
+    known = {model.name: model for model in MODELS}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise NotFound("read model", f"{', '.join(unknown)} (there are {', '.join(known)})")
+    return tuple(known[name] for name in names) if names else MODELS

@@ -16,9 +16,9 @@ PACKAGE = "colorama==0.4.6"
 
 
 @pytest.fixture(scope="session")
-def rhumb(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rhumb]:
+def rhumb(tmp_path_factory: pytest.TempPathFactory) -> Rhumb:
     """One installation for many tests, as a person has one for many repositories."""
-    yield Rhumb(tmp_path_factory.mktemp("home of rhumb"))
+    return Rhumb(tmp_path_factory.mktemp("home of rhumb"))
 
 
 @pytest.fixture
