@@ -17,7 +17,10 @@ from infra.agents.bind import open_binds
 from infra.agents.secret import Redactor, read_variables, redact, redacting, secrets_of
 from infra.agents.settings import CommandSettings, ScriptedSettings
 
-TASK_FILE: Final = Path("/run/rhumb/task.json")
+INSIDE: Final = Path("/run/rhumb")
+"""Where what Rhumbline gives an agent lies inside."""
+
+TASK_FILE: Final = INSIDE / "task.json"
 """Where the task's file lies inside; without a sandbox the variable names its real path."""
 
 

@@ -10,10 +10,10 @@ from commands.ports.agent import AgentReport, AgentTask
 from commands.ports.sandbox import Bind, Sandbox
 from infra.agents import worker
 from infra.agents.execution import AgentHost, Process, execute
+from infra.agents.inside import python_process
 from infra.agents.script import Answer
 from infra.agents.secret import read_variables, secrets_of
 from infra.agents.settings import ScriptedSettings
-from infra.sandbox.interpreter import interpreter_folders, python_binary
 
 
 class ScriptedAgent:
@@ -68,10 +68,5 @@ def _without_answer(task: AgentTask) -> AgentReport:
 
 def _process(answer: Answer) -> Process:
     actions = [action.model_dump(mode="json", exclude_none=True) for action in answer.actions]
-    source = Path(worker.__file__).read_text(encoding="utf-8")
-    return Process(
-        argv=(str(python_binary()), "-I", "-S", "-c", source),
-        stdin=json.dumps({"actions": actions, "exitCode": answer.exit_code}).encode(),
-        # Rhumbline's own Python, since the person's PATH may hold none.
-        binds=tuple(Bind(f, f) for f in interpreter_folders() if not f.is_relative_to("/usr")),
-    )
+    work = json.dumps({"actions": actions, "exitCode": answer.exit_code})
+    return python_process(worker, (), work.encode(), ())

@@ -69,6 +69,36 @@ def test_a_reading_task_hands_on_what_it_prints_and_changes_nothing(
     assert [(each.name, each.read_text()) for each in workspace.iterdir()] == [("old.txt", "old\n")]
 
 
+def test_a_report_is_standard_output_alone_and_the_log_is_both(
+    command: Make, workspace: Path, sandbox: Sandbox
+) -> None:
+    agent = command("cat > /tmp/prompt; echo one; echo aside >&2; echo two; exit 5")
+    report = agent.run(task_of(TaskKind.REVIEW), workspace, sandbox)
+    assert (report.exit_code, report.report) == (5, "one\ntwo\n")
+    assert sorted(report.output.splitlines()) == [b"aside", b"one", b"two"]
+
+
+def test_a_report_holds_no_value_that_was_let_in_and_all_that_was_printed(
+    command: Make, workspace: Path, sandbox: Sandbox
+) -> None:
+    line = "head -c 200000 /dev/zero | tr '\\0' x; echo; echo $SECRET_TOKEN"
+    report = command(line, env=("SECRET_TOKEN",)).run(task_of(TaskKind.RESEARCH), workspace, sandbox)
+    assert report.report == "x" * 200_000 + "\n[redacted]\n"
+
+
+def test_a_process_left_behind_is_not_waited_for(command: Make, workspace: Path, sandbox: Sandbox) -> None:
+    report = command("sleep 600 & echo done").run(task_of(TaskKind.RESEARCH), workspace, sandbox)
+    assert (report.ok, report.report) == (True, "done\n")
+
+
+@pytest.mark.parametrize("trick", ["ln -sf /etc/passwd text", "rm text; mkfifo text", "rm text; mkdir text", "rm text"])
+def test_a_report_s_file_leads_nowhere(command: Make, workspace: Path, sandbox: Sandbox, own: Path, trick: str) -> None:
+    agent = command(f"cd /run/rhumb/report && {trick} && chmod 0 .")
+    report = agent.run(task_of(TaskKind.RESEARCH), workspace, sandbox)
+    assert (report.ok, report.report) == (True, "")
+    assert list((own / "run").iterdir()) == []
+
+
 def test_writes_nothing_outside_of_its_workspace(
     command: Make, task: AgentTask, workspace: Path, sandbox: Sandbox, tmp_path: Path
 ) -> None:
