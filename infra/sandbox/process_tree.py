@@ -6,8 +6,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-import psutil
-
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _HAS_CHILDREN_FILES: Final = Path("/proc/self/task", str(os.getpid()), "children").exists()
 
@@ -28,14 +26,21 @@ def _children(pid: int) -> list[int]:
 def descendants(pid: int) -> Iterator[int]:
     """Process IDs of all below `pid`, parents before children. Some may have ended, some may be missing."""
     if not _HAS_CHILDREN_FILES:
-        with suppress(psutil.NoSuchProcess):
-            yield from (process.pid for process in psutil.Process(pid).children(recursive=True))
+        yield from _descendants_by_parents(pid)
         return
     pending = _children(pid)
     while pending:
         child = pending.pop()
         yield child
         pending.extend(_children(child))
+
+
+def _descendants_by_parents(pid: int) -> Iterator[int]:
+    """For a kernel without `children` files."""
+    import psutil
+
+    with suppress(psutil.NoSuchProcess):
+        yield from (process.pid for process in psutil.Process(pid).children(recursive=True))
 
 
 def _resident(pid: int) -> int:

@@ -15,9 +15,6 @@ from typing import Final, Self
 
 from infra.sandbox.destination import Destination, Destinations, Refused
 
-PROXY_PORT: Final = 3128
-"""On the sandbox's own loopback interface, where nothing else listens."""
-
 _HEAD_BYTES: Final = 8_192
 _HEAD_SECONDS: Final = 30.0
 _CONNECT_SECONDS: Final = 30.0
@@ -32,23 +29,6 @@ def _answer(status: str, text: str) -> bytes:
     body = f"{text}\n".encode("ascii", "backslashreplace")
     head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return head.encode() + body
-
-
-def proxy_variables() -> dict[str, str]:
-    """The variables that tell package managers of the proxy."""
-    url = f"http://127.0.0.1:{PROXY_PORT}"
-    names = (
-        "HTTPS_PROXY",
-        "https_proxy",
-        "HTTP_PROXY",
-        "http_proxy",
-        "npm_config_https_proxy",
-        "npm_config_proxy",
-        "PIP_PROXY",
-        "CARGO_HTTP_PROXY",
-    )
-    local = "localhost,127.0.0.1,::1"
-    return {**dict.fromkeys(names, url), "NO_PROXY": local, "no_proxy": local}
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -11,7 +11,7 @@ from infra.sandbox.settings import SandboxSettings
 
 from .conftest import Run
 
-DEEP = 2_100
+DEEP = 1_100
 
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
 
@@ -20,8 +20,8 @@ def make_deep(top: Path) -> None:
     """A tree deeper than a path may be long."""
     folder = os.open(top, os.O_RDONLY)
     for _ in range(DEEP):
-        os.mkdir("d", dir_fd=folder)
-        below = os.open("d", os.O_RDONLY, dir_fd=folder)
+        os.mkdir("deep", dir_fd=folder)
+        below = os.open("deep", os.O_RDONLY, dir_fd=folder)
         os.close(folder)
         folder = below
     os.close(os.open("file", os.O_CREAT | os.O_WRONLY, dir_fd=folder))

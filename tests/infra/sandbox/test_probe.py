@@ -7,6 +7,7 @@ import pytest
 
 from commands.ports.sandbox import Execution, SandboxUnavailable
 from infra.sandbox import probe as probe_module
+from infra.sandbox.binary import find_bwrap
 from infra.sandbox.bubblewrap import BubblewrapSandbox
 from infra.sandbox.probe import probe
 from infra.sandbox.settings import SandboxSettings
@@ -99,3 +100,14 @@ def test_in_a_container_the_remedy_is_the_containers(
     monkeypatch.setattr(probe_module, "_in_container", lambda: True)
     finding = probe(replace(settings, bwrap=script(tmp_path / "bwrap", REFUSES)))[-1]
     assert "container" in finding.remedy
+
+
+def test_of_two_binaries_the_one_that_makes_namespaces_is_taken(
+    working: SandboxSettings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, refusing = find_bwrap(None), script(tmp_path / "bwrap", REFUSES)
+    find_bwrap.cache_clear()
+    monkeypatch.setattr("infra.sandbox.binary.bwrap_path", lambda: refusing)
+    monkeypatch.setattr("infra.sandbox.binary.shutil.which", lambda *_, **__: str(good))
+    assert find_bwrap(None) == good
+    find_bwrap.cache_clear()
