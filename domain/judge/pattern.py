@@ -2,6 +2,8 @@
 
 Defining files make a check pass or fail beside the code that it judges (DESIGN, "What judges a change").
 
+A leading slash stands for the root and for each folder that the command names.
+
 A pattern too many weakens (the base's version of product code would be judged), one too few is a way around. So these
 name tests, configuration of runners, and what runners load by name; manifests too, as they configure runners.
 """
@@ -50,10 +52,10 @@ PATTERNS: Final[dict[Kind, tuple[str, ...]]] = {
         "*.pyc",
         "*.pyo",
         "pyvenv.cfg",
-        "/.venv",
-        "/venv",
-        "/.tox",
-        "/.nox",
+        ".venv",
+        "venv",
+        ".tox",
+        ".nox",
         "/pytest",
         "/pytest.*",
         "/_pytest",
@@ -74,6 +76,9 @@ PATTERNS: Final[dict[Kind, tuple[str, ...]]] = {
         "tests",
         "/test",
         "/testing",
+        "/spec",
+        "/specs",
+        "/e2e",
     ),
     Kind.NODE: (
         "package.json",

@@ -9,10 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from domain.check import Check, PlannedCheck, Variant
-from domain.judge.command_line import kinds_of, named_files
-from domain.judge.glob import PatternSet, pattern_set
-from domain.judge.pattern import ALWAYS, PATTERNS, Kind
-from domain.judge.shadow import shadows_a_module
+from domain.judge.definition import Definition, definition_of
 
 ADDED: Final = "A"
 DELETED: Final = "D"
@@ -43,29 +40,14 @@ def verification_plan(checks: Sequence[Check], changed: Sequence[ChangedPath]) -
 
 def defining_files(check: Check, changed: Sequence[ChangedPath]) -> tuple[str, ...]:
     """The changed paths that define `check`, sorted."""
-    kinds = kinds_of(check.command)
-    patterns = pattern_set(patterns_of(check, kinds))
-    named = named_files(check.command)
-    hits = {file.path for file in changed if _defines(file, patterns, named, kinds)}
+    definition = definition_of(check)
+    hits = {file.path for file in changed if _defines(file, definition)}
     return tuple(sorted(hits | _in_the_way(hits, changed)))
 
 
-def patterns_of(check: Check, kinds: frozenset[Kind]) -> tuple[str, ...]:
-    """The built-in patterns of `kinds` and the check's own."""
-    return (*ALWAYS, *(pattern for kind in Kind if kind in kinds for pattern in PATTERNS[kind]), *check.defining)
-
-
-def is_named(path: str, named: frozenset[str]) -> bool:
-    """Whether a command names the file at `path`, from the root or from a folder that it changed to."""
-    folded = path.casefold()
-    return any(folded == name.casefold() or folded.endswith("/" + name.casefold()) for name in named)
-
-
-def _defines(file: ChangedPath, patterns: PatternSet, named: frozenset[str], kinds: frozenset[Kind]) -> bool:
-    if patterns.covers(file.path) or is_named(file.path, named):
-        return True
+def _defines(file: ChangedPath, definition: Definition) -> bool:
     # A module that the base has already is the product's; only a new one can be there to get in the runner's way.
-    return file.kind == ADDED and Kind.PYTHON in kinds and shadows_a_module(file.path)
+    return definition.covers(file.path) or (file.kind == ADDED and definition.is_overshadowed_by(file.path))
 
 
 def _in_the_way(hits: set[str], changed: Sequence[ChangedPath]) -> set[str]:

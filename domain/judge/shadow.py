@@ -3,6 +3,7 @@
 A runner started with `python -m` looks into the checkout's root first, so a new `json.py` there runs inside the runner.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
 RUNNERS: Final = frozenset(["_pytest", "iniconfig", "pluggy", "py", "pytest", "unittest"])
@@ -33,16 +34,20 @@ webbrowser winreg winsound wsgiref xdrlib xml xmlrpc zipapp zipfile zipimport zl
 STANDARD_LIBRARY: Final = frozenset(_STANDARD_LIBRARY.split())
 """Public top-level modules of Python 3.11 to 3.14; a fixed list, so that a decision can be computed again anywhere."""
 
-IMPORT_ROOTS: Final = ("", "src/")
-"""Folders that runners put on the import path."""
+OWNED: Final = RUNNERS | PLUGINS | STANDARD_LIBRARY
 
 MODULE_SUFFIXES: Final = (".py", ".pyc", ".so", ".pyd")
 
 
-def shadows_a_module(path: str) -> bool:
-    """Whether a file at `path` (percent-encoded) would be a top-level module or package of a name that others own."""
+def shadows_a_module(path: str, roots: Sequence[str]) -> bool:
+    """Whether a file at `path` (percent-encoded) would be a top-level module or package of a name that others own.
+
+    roots: the folders that a runner may run in; what lies in them, or in a `src` below them, can be imported.
+    """
     folded = path.casefold()
-    return any(_is_module(folded.removeprefix(root)) for root in IMPORT_ROOTS if folded.startswith(root))
+    prefixes = (f"{root}/" if root else "" for root in map(str.casefold, roots))
+    folders = (prefix + source for prefix in prefixes for source in ("", "src/"))
+    return any(folded.startswith(folder) and _is_module(folded.removeprefix(folder)) for folder in folders)
 
 
 def _is_module(path: str) -> bool:
@@ -50,6 +55,3 @@ def _is_module(path: str) -> bool:
     if rest:
         return head in OWNED and rest.startswith("__init__.") and rest.endswith(MODULE_SUFFIXES)
     return head.split(".", 1)[0] in OWNED and head.endswith(MODULE_SUFFIXES)
-
-
-OWNED: Final = RUNNERS | PLUGINS | STANDARD_LIBRARY

@@ -8,10 +8,10 @@ from typing import Final
 
 from domain.change.command import TierRaise
 from domain.check import Check
-from domain.judge.command_line import kinds_of, named_files
+from domain.judge.definition import definition_of
 from domain.judge.glob import pattern_set
 from domain.judge.pattern import CI_FILES, GIT_FILES, LOCK_FILES, MIGRATION_FILES, SETTINGS_FILES, TEST_PATTERNS
-from domain.judge.plan import ADDED, DELETED, ChangedPath, is_named, patterns_of
+from domain.judge.plan import ADDED, DELETED, ChangedPath
 from domain.plan import RiskTier
 from domain.policy import Policy
 
@@ -71,13 +71,12 @@ def _name(path: str) -> str:
 def _named_sources(changed: Sequence[ChangedPath], checks: Sequence[Check]) -> list[str]:
     found: set[str] = set()
     for check in checks:
-        named = named_files(check.command)
-        patterns = pattern_set(patterns_of(check, kinds_of(check.command)))
+        definition = definition_of(check)
         found |= {
             file.path
             for file in changed
-            if is_named(file.path, named)
+            if definition.names(file.path)
             and not file.path.casefold().endswith(SCRIPT_SUFFIXES)
-            and not patterns.covers(file.path)
+            and not definition.patterns.covers(file.path)
         }
     return sorted(found)
