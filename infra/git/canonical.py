@@ -39,6 +39,7 @@ class GitCanonical:
         self._refs = Refs(self._path)
         self._sandbox = sandbox
         self._workspaces = Workspaces(self._path, workspaces, sandbox)
+        self._workspaces.sweep()
 
     @property
     def path(self) -> Path:

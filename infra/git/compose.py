@@ -23,12 +23,14 @@ Describe = Callable[[int], tuple[Signature, str]]
 def compose(canonical: Path, base: str, changesets: Sequence[str], describe: Describe) -> Merge:
     """Merge in order; see the protocol. Objects of a composition that conflicts never reach canonical."""
     with quarantine(canonical) as (folder, env):
-        head, conflicts = require_object_name(base), []
+        head, tree = require_object_name(base), _tree_of(canonical, base)
+        conflicts: list[tuple[int, tuple[str, ...]]] = []
         for index, changeset in enumerate(changesets):
-            tree, paths = _merge(canonical, env, head, require_object_name(changeset))
+            merged, paths = _merge(canonical, env, head, require_object_name(changeset))
             if paths:
                 conflicts.append((index, paths))
             else:
+                tree = merged
                 signature, message = describe(index)
                 commit = build_commit(tree, (head, changeset), signature, signature, message)
                 head = _write_loose(folder, commit)
@@ -36,7 +38,11 @@ def compose(canonical: Path, base: str, changesets: Sequence[str], describe: Des
             return Merge(commit=None, tree=None, conflicts=tuple(conflicts))
         if head != base:
             transfer.copy(canonical, canonical, [head], (base, *changesets), env=env)
-    return Merge(commit=head, tree=line("rev-parse", f"{head}^{{tree}}", git_dir=canonical), conflicts=())
+    return Merge(commit=head, tree=tree, conflicts=())
+
+
+def _tree_of(canonical: Path, commit: str) -> str:
+    return line("rev-parse", "--verify", f"{commit}^{{tree}}", git_dir=canonical)
 
 
 def _merge(canonical: Path, env: Mapping[str, str], head: str, changeset: str) -> tuple[str, tuple[str, ...]]:

@@ -7,7 +7,10 @@ from typing import Final
 from commands.ports.sandbox import Bind, Execution, Killed, Limits, Outcome, Sandbox
 from infra.git.process import confined_environment, exec_path, executable
 
-LIMITS: Final = Limits(seconds=600.0, processes=64, output_bytes=64 * 1024, file_bytes=8 * 1024**3)
+LIMITS: Final = Limits(seconds=600.0, processes=512, output_bytes=64 * 1024, file_bytes=8 * 1024**3)
+
+_FEW_THREADS: Final = (("pack.threads", "2"),)
+"""One thread a core would pass the limit of processes on a large machine."""
 
 _ALREADY_THERE: Final = (Path("/usr"), Path("/bin"))
 
@@ -43,11 +46,11 @@ def run_script(
     binds = (*_own_programs(), *(Bind(place, place) for place in readable), Bind(scratch, scratch, writable=True))
     outcome = sandbox.run(
         Execution(
-            argv=("/bin/sh", "-euc", script, executable(), *arguments),
+            argv=("/bin/sh", "-euc", script, str(_real_executable()), *arguments),
             workspace=folder,
             workspace_writable=writable,
             binds=binds,
-            env={**confined_environment(), **env},
+            env={**confined_environment(_FEW_THREADS), **env},
             limits=LIMITS,
             toolchains=False,
         )
@@ -56,7 +59,11 @@ def run_script(
         raise ConfinedGitFailed(outcome)
 
 
+def _real_executable() -> Path:
+    return Path(executable()).resolve()
+
+
 def _own_programs() -> tuple[Bind, ...]:
     """A git that isn't the system's is bound too."""
-    places = (exec_path(), Path(executable()).resolve().parent)
+    places = (exec_path(), _real_executable().parent)
     return tuple(Bind(place, place) for place in places if not any(place.is_relative_to(r) for r in _ALREADY_THERE))

@@ -19,6 +19,12 @@ def is_git_directory_name(name: bytes) -> bool:
     return folded == ".git" or any(_GIT_ON_NTFS.fullmatch(part) for part in name.split(b"\\"))
 
 
+def has_git_directory_name(path: bytes) -> bool:
+    """Whether any part of `path` is such a name; quick for the many that can't be."""
+    suspicious = b"git" in path.lower() or b"\xe2" in path or b"\xef" in path
+    return suspicious and any(map(is_git_directory_name, path.split(b"/")))
+
+
 def is_gitmodules_name(name: bytes) -> bool:
     """Whether some file system would take `name` for `.gitmodules`, which git refuses as a symlink."""
     return _GITMODULES.fullmatch(_HFS_IGNORED.sub("", name.decode(errors="replace"))) is not None

@@ -6,6 +6,7 @@ from commands.ports.git import PersonRepository, RepositoryError
 from infra.git import tree
 from infra.git.discovery import Location, locate
 from infra.git.export import export_branch
+from infra.git.names import has_git_directory_name
 from infra.git.process import GitFailed, git, line
 from infra.git.uncommitted import describe_uncommitted
 
@@ -20,7 +21,7 @@ class GitPersonRepositories:
         """See the protocol. A subfolder stands for its work tree, a linked work tree for its repository."""
         location = locate(path)
         branch, commit = _base_of(location, base)
-        _require_no_submodules(location, commit)
+        _require_usable_tree(location, commit)
         return PersonRepository(
             path=location.top,
             git_dir=location.common_dir,
@@ -75,14 +76,19 @@ def _short_name(location: Location, base: str) -> str | None:
     return next((name.removeprefix(prefix) for prefix in _SHORTENED if name.startswith(prefix)), None)
 
 
-def _require_no_submodules(location: Location, commit: str) -> None:
+def _require_usable_tree(location: Location, commit: str) -> None:
     try:
-        found = [e.path for e in tree.entries(location.git_dir, commit) if e.mode == tree.GITLINK]
+        found = tuple(tree.entries(location.git_dir, commit))
     except GitFailed as error:
         raise RepositoryError(f"{location.top} is damaged: {error.stderr}") from error
-    if found:
-        named = ", ".join(repr(path.decode(errors="replace")) for path in found[:3])
-        raise RepositoryError(f"{location.top} has submodules ({named}), which aren't supported")
+    if gitlinks := [entry.path for entry in found if entry.mode == tree.GITLINK]:
+        raise RepositoryError(f"{location.top} has submodules ({_named(gitlinks)}), which aren't supported")
+    if reserved := [entry.path for entry in found if has_git_directory_name(entry.path)]:
+        raise RepositoryError(f"{location.top} has files that git itself won't check out: {_named(reserved)}")
+
+
+def _named(paths: list[bytes]) -> str:
+    return ", ".join(repr(path.decode(errors="replace")) for path in paths[:3])
 
 
 def _warnings(location: Location) -> list[str]:

@@ -1,30 +1,41 @@
 """Making and opening the bare repository of a project."""
 
 import os
+import re
 import secrets
 import shutil
 from pathlib import Path
 from typing import Final
 
-from infra.git.durable import sync_folder
-from infra.git.process import EMPTY_TREE, executable, git, line
+from infra.git.durable import sync_folder, write_file
+from infra.git.process import EMPTY_TREE, GitFailed, executable, git, line
 from infra.git.quarantine import sweep
 
 INSTALLATION_KEY: Final = "rhumbline.installation"
 
-_SETTINGS: Final = {
-    # No command of git itself then removes an object: not `gc --prune=now`, `prune`, `repack -d` of a person either.
-    "core.repositoryFormatVersion": "1",
-    "extensions.preciousObjects": "true",
-    "gc.auto": "0",
-    "maintenance.auto": "false",
-    "core.fsync": "all",
-    "core.logAllRefUpdates": "false",
-    # The sandbox's user reads objects when it checks out; the folder above keeps everyone else out.
-    "core.sharedRepository": "0644",
-    # Newer versions of git read attributes from HEAD in a bare repository; a merge must not depend on what main is.
-    "attr.tree": EMPTY_TREE,
-}
+_INSTALLATION: Final = re.compile(r"[A-Za-z0-9_.:-]{1,200}")
+
+_CONFIG: Final = f"""\
+[core]
+\trepositoryFormatVersion = 1
+\tbare = true
+\tfileMode = true
+\tlogAllRefUpdates = false
+\t# A commit that an event names is on disk before the event is.
+\tfsync = all
+\t# The sandbox's user reads objects when it checks out; the folder above keeps everyone else out.
+\tsharedRepository = 0644
+[extensions]
+\t# No command of git then removes an object: not gc --prune=now, prune, repack -d of a person either.
+\tpreciousObjects = true
+[gc]
+\tauto = 0
+[maintenance]
+\tauto = false
+[attr]
+\t# Newer versions read attributes from HEAD in a bare repository; a merge must not depend on what main is.
+\ttree = {EMPTY_TREE}
+"""
 
 
 class InstallationMismatch(Exception):
@@ -37,8 +48,11 @@ def open_or_create(path: Path, installation_id: str) -> None:
     Raises:
         InstallationMismatch: it belongs to another installation, or to none.
         GitMissing: no usable git on this machine.
+        ValueError: an installation ID that no configuration file can hold as it is.
     """
     executable()
+    if not _INSTALLATION.fullmatch(installation_id):
+        raise ValueError(f"not an installation ID: {installation_id!r}")
     if not path.exists():
         _create(path, installation_id)
     _require_ours(path, installation_id)
@@ -50,8 +64,8 @@ def _create(path: Path, installation_id: str) -> None:
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     git("init", "-q", "--bare", "--template=", "--shared=0644", "--object-format=sha1", "-b", "main", str(draft))
     try:
-        for key, value in {**_SETTINGS, INSTALLATION_KEY: installation_id}.items():
-            git("config", "--file", str(draft / "config"), key, value)
+        (draft / "config").unlink()
+        write_file(draft / "config", f'{_CONFIG}[rhumbline]\n\tinstallation = "{installation_id}"\n'.encode())
         draft.rename(path)
         sync_folder(path.parent)
     except OSError:
@@ -63,7 +77,10 @@ def _create(path: Path, installation_id: str) -> None:
 
 
 def _require_ours(path: Path, installation_id: str) -> None:
-    found = line("config", "--file", str(path / "config"), "--default", "", "--get", INSTALLATION_KEY)
+    try:
+        found = line("config", "--file", str(path / "config"), "--default", "", "--get", INSTALLATION_KEY)
+    except GitFailed as error:
+        raise InstallationMismatch(f"{path} isn't a repository of this installation: {error.stderr}") from error
     if found != installation_id:
         raise InstallationMismatch(
             f"{path} belongs to {'installation ' + found if found else 'no installation'}, and this is installation "

@@ -43,6 +43,7 @@ def scan(root: Path) -> Scan:
             `special_file` for a `.gitmodules` that is a symlink.
     """
     found, reserved = Scan(), list[bytes]()
+    _make_usable(None, os.fsencode(root), root.lstat().st_mode, stat.S_IRUSR | stat.S_IXUSR)
     with _opened(os.fsencode(root), None) as descriptor:
         _walk(descriptor, b"", 0, found, reserved)
     if reserved:
@@ -82,7 +83,7 @@ def _note(descriptor: int, name: bytes, path: bytes, status: os.stat_result, fou
         raise SnapshotRefused("special_file", (encode_path(path),))
 
 
-def _make_usable(descriptor: int, name: bytes, mode: int, needed: int) -> None:
+def _make_usable(descriptor: int | None, name: bytes, mode: int, needed: int) -> None:
     """A snapshot reads as the owner; a file that an agent closed to itself is still part of what it made."""
     if mode & needed == needed:
         return

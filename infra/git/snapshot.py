@@ -22,7 +22,7 @@ from infra.git.blob import read_blobs
 from infra.git.checkout import INDEX
 from infra.git.confined import ConfinedGitFailed, run_script
 from infra.git.link import leaves
-from infra.git.names import is_git_directory_name
+from infra.git.names import has_git_directory_name
 from infra.git.process import require_object_name
 from infra.git.quarantine import quarantine
 from infra.git.scan import Scan, scan
@@ -41,7 +41,7 @@ _MODES: Final = tree.REGULAR | {tree.SYMLINK, "000000"}
 
 _SNAPSHOT: Final = """
 "$0" update-index -q --refresh || test $? -eq 1
-touch -d 2100-01-01T00:00:00Z "$GIT_INDEX_FILE"
+touch -t 210001010000 "$GIT_INDEX_FILE"
 "$0" add --all
 "$0" write-tree > "$1/tree"
 { cat "$1/tree"; shift; for have in "$@"; do printf '^%s\\n' "$have"; done; } > "$SCRATCH/revisions"
@@ -197,7 +197,7 @@ def judge(
 ) -> None:
     _refuse("gitlink", (c.path for c in changes if c.new_mode == tree.GITLINK))
     _refuse("special_file", (c.path for c in changes if c.new_mode not in _MODES))
-    _refuse("nested_git", (c.path for c in changes if any(map(is_git_directory_name, c.path.split(b"/")))))
+    _refuse("nested_git", (c.path for c in changes if has_git_directory_name(c.path)))
     if len(changes) > MAX_CHANGED:
         _refuse("too_large", [changes[-1].path])
     _refuse("symlink_outside", _links_outside(canonical, env, name, changes))

@@ -1,6 +1,7 @@
 """Forks: the files of one run, and beside them, out of the agent's reach, what git needs to see what changed."""
 
 import secrets
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -10,6 +11,7 @@ from infra.git.checkout import INDEX, write_files, write_index
 from infra.git.durable import sync_folder, write_file
 from infra.git.names import require_run_name
 from infra.git.process import line
+from infra.git.quarantine import ABANDONED_SECONDS
 from infra.git.ref import Refs
 from infra.git.repository import write_fork
 from infra.git.snapshot import Source, take_snapshot
@@ -66,6 +68,13 @@ class Workspaces:
             return ()
         return tuple(sorted(home.name for home in self._root.iterdir() if not home.name.startswith(".")))
 
+    def sweep(self) -> None:
+        """Remove what killed processes were removing."""
+        oldest = time.time() - ABANDONED_SECONDS
+        for grave in self._root.glob(".*"):
+            if grave.lstat().st_ctime < oldest:
+                self._bury(grave)
+
     def _write(self, home: Path, base: str, raw: bool) -> None:
         home.mkdir(parents=True)
         folder, fork, scratch = home / FOLDER, home / FORK, home / "new"
@@ -85,7 +94,10 @@ class Workspaces:
             return
         grave = self._root / f".{home.name}.{secrets.token_hex(4)}"
         home.rename(grave)
-        self._sandbox.disown(grave / FOLDER)
+        self._bury(grave)
+
+    def _bury(self, grave: Path) -> None:
+        self._sandbox.disown(grave)
         remove_tree(grave)
 
 

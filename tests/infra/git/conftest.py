@@ -1,6 +1,7 @@
 """Real repositories, the real sandbox."""
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -27,13 +28,21 @@ def sandbox() -> Sandbox:
     return BubblewrapSandbox(settings)
 
 
-@pytest.fixture
-def person(tmp_path: Path) -> PersonGit:
-    """A person's repository with one commit on `main`."""
-    made = PersonGit.create(tmp_path / "person")
+@pytest.fixture(scope="session")
+def first_commit(tmp_path_factory: pytest.TempPathFactory) -> PersonGit:
+    made = PersonGit.create(tmp_path_factory.mktemp("first") / "person")
     made.write("README.md", "hello\n")
     made.write("src/app.py", "print('hello')\n")
     made.commit("first")
+    return made
+
+
+@pytest.fixture
+def person(tmp_path: Path, first_commit: PersonGit) -> PersonGit:
+    """A person's repository with one commit on `main`."""
+    shutil.copytree(first_commit.path, tmp_path / "person")
+    made = PersonGit(tmp_path / "person")
+    made.git("update-index", "-q", "--refresh")
     return made
 
 

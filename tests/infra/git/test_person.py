@@ -151,6 +151,14 @@ def test_submodules(person: PersonGit) -> None:
     assert "submodules ('vendor/lib')" in refused(person.path)
 
 
+@pytest.mark.parametrize("name", [".git", "GIT~1", ".g\u200cit"])
+def test_names_that_git_itself_refuses(person: PersonGit, name: str) -> None:
+    blob = person.git("rev-parse", "HEAD:README.md")
+    tree = person.git("mktree", stdin=f"100644 blob {blob}\t{name}\n".encode())
+    commit = person.git("commit-tree", "-m", "x", tree)
+    assert "won't check out" in refused(person.path, commit)
+
+
 def test_sha256(tmp_path: Path) -> None:
     made = PersonGit.create(tmp_path / "sha256", "--object-format=sha256")
     made.write("a", "1")

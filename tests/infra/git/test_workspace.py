@@ -1,15 +1,21 @@
 """Forks: one per run, out of each other's way, and nothing of them is lost."""
 
+import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from commands.ports.sandbox import Outcome, Sandbox
+from infra.git import quarantine
+from infra.git import workspace as workspace_module
 from infra.git.canonical import GitCanonical
 from infra.git.process import git
 from infra.git.ref import Refs
 from infra.git.workspace import GitWorkspace
+from infra.sandbox.settings import SandboxSettings
+from infra.sandbox.unsafe import UnsafeLocal
 from tests.infra.git.conftest import AGENT
 from tests.infra.git.person_git import PersonGit
 
@@ -45,6 +51,67 @@ def test_a_workspace_that_was_never_finished_is_made_again(
     again = canonical.open_workspace("run_a_t1_1", base)
     assert (again.folder / "README.md").exists()
     assert canonical.workspaces() == ("run_a_t1_1",)
+
+
+def test_a_folder_that_an_agent_closed_to_itself(
+    canonical: GitCanonical, base: str, workspace: GitWorkspace, agent: Agent
+) -> None:
+    agent(workspace, "echo 1 > a; chmod 0 .")
+    assert workspace.snapshot() != canonical.tree_of(base)
+
+
+def test_without_isolation_it_is_the_same_tree(
+    canonical: GitCanonical, base: str, person: PersonGit, tmp_path: Path
+) -> None:
+    unsafe = UnsafeLocal(SandboxSettings.from_environment())
+    other = GitCanonical(canonical.path, tmp_path / "unsafe", unsafe, "installation-1")
+    opened = other.open_workspace("run_unsafe", base)
+    assert opened.snapshot() == canonical.tree_of(base)
+    (opened.folder / "new.txt").write_text("x\n")
+    commit = canonical.commit_tree(opened.snapshot(), [base], AGENT, AGENT, "x")
+    assert [file.path for file in canonical.changed(base, commit)] == ["new.txt"]
+    opened.close()
+    assert other.workspaces() == ()
+
+
+def test_a_strict_umask_keeps_nothing_from_the_sandbox(
+    sandbox: Sandbox, person: PersonGit, tmp_path: Path, agent: Agent
+) -> None:
+    before = os.umask(0o077)
+    try:
+        strict = GitCanonical(tmp_path / "strict.git", tmp_path / "strict", sandbox, "installation-1")
+        strict.fetch(person.path, person.head(), "refs/rhumb/base/1")
+        opened = strict.open_workspace("run_strict", person.head())
+        agent(opened, "echo 1 > a")
+        opened.snapshot()
+        again = strict.open_workspace("run_strict_2", strict.commit_tree(opened.snapshot(), [], AGENT, AGENT, "x"))
+        assert (again.folder / "a").read_text() == "1\n"
+    finally:
+        os.umask(before)
+
+
+def test_an_import_while_a_workspace_is_open(
+    canonical: GitCanonical, person: PersonGit, workspace: GitWorkspace, agent: Agent
+) -> None:
+    agent(workspace, "echo 1 > a")
+    workspace.snapshot()
+    person.write("more.txt", "1")
+    canonical.fetch(person.path, person.commit("second"), "refs/rhumb/base/2")
+
+
+def test_what_a_killed_process_was_removing_is_swept(
+    canonical: GitCanonical, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "workspaces"
+    (root / ".run_x.abcd" / "tree").mkdir(parents=True)
+    (canonical.path / "quarantine-x").mkdir()
+    GitCanonical(canonical.path, root, sandbox, "installation-1")
+    assert (root / ".run_x.abcd").exists(), "it may still be at work"
+    for module in (quarantine, workspace_module):
+        monkeypatch.setattr(module, "ABANDONED_SECONDS", -10.0)
+    GitCanonical(canonical.path, root, sandbox, "installation-1")
+    assert list(root.iterdir()) == []
+    assert not (canonical.path / "quarantine-x").exists()
 
 
 def test_closing_removes_files_and_pins(canonical: GitCanonical, base: str, agent: Agent) -> None:
