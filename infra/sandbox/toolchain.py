@@ -67,6 +67,7 @@ class _Discovery:
         self._homes = {settings.home, settings.home.resolve(), Path.home()}
         self.binds: dict[Path, Path] = {}
         self.variables: dict[str, str] = {}
+        self._looked_at: set[Path] = set()
 
     def bind(self, path: Path) -> None:
         """Show `path` at the path it was named by, and at its real one: scripts hold either."""
@@ -135,9 +136,11 @@ class _Discovery:
 
     def _links(self, folder: Path) -> None:
         """Bind what links in `folder` lead to, where that isn't visible yet."""
-        if _visible(folder) and folder.name in ("sbin", "games"):
+        real = folder.resolve()
+        if real in self._looked_at:
             return
-        for link in _foreign_links(folder):
+        self._looked_at.add(real)
+        for link in _foreign_links(real):
             self._target(link)
 
     def _target(self, real: Path) -> None:
@@ -160,12 +163,27 @@ class _Discovery:
         return _visible(path) or any(path.is_relative_to(target) for target in self.binds)
 
 
+def _leads_out(link: str) -> bool:
+    """Whether a link may lead out of what is visible, from two looks at most: a system has a thousand of them."""
+    for _ in range(2):
+        target = os.readlink(link)  # noqa: PTH115
+        if "/" not in target:
+            return False
+        target = os.path.normpath(os.path.join(os.path.dirname(link), target))  # noqa: PTH118, PTH120
+        if target.startswith("/usr/"):
+            return False
+        if not target.startswith("/etc/alternatives/") or not os.path.islink(target):  # noqa: PTH114
+            return True
+        link = target
+    return True
+
+
 def _foreign_links(folder: Path) -> Iterator[Path]:
     """Real targets of the links in `folder` that lead out of it."""
     links = 0
     with os.scandir(folder) as entries:
         for entry in entries:
-            if links < _LINKS_AT_MOST and entry.is_symlink() and "/" in os.readlink(entry.path):  # noqa: PTH115
+            if links < _LINKS_AT_MOST and entry.is_symlink() and _leads_out(entry.path):
                 links += 1
                 real = Path(os.path.realpath(entry.path))
                 if real.parent != folder and not _visible(real):
