@@ -128,8 +128,9 @@ def settle_verifying(draft: Draft, policy: Policy) -> None:
     newest = newest_rejection(draft.state)
     if newest is None:
         return
-    if newest.reason is RejectReason.FILE_CONFLICT:
-        run_again(draft, on_top_of_earlier(draft.state, newest.conflicts), "file_conflict", newest.id)
+    reruns = on_top_of_earlier(draft.state, newest.conflicts)
+    if newest.reason is RejectReason.FILE_CONFLICT and reruns:
+        run_again(draft, reruns, "file_conflict", newest.id)
     else:
         _dead_end(draft, newest)
 
@@ -167,7 +168,7 @@ def _dead_end_sentence(newest: CandidateState, latest: list[CandidateState]) -> 
     reasons = {candidate.reason for candidate in latest}
     if RejectReason.APPROVER in reasons:
         return "The approver rejected the work of this request. Submit the request again with what should be different."
-    if newest.reason is RejectReason.INCOMPATIBLE:
+    if newest.reason in (RejectReason.FILE_CONFLICT, RejectReason.INCOMPATIBLE):
         return f"The agents' work did not merge ({newest.detail}). Submit the request again."
     if newest.reason is RejectReason.SANDBOX_BUDGET:
         return f"The Sandbox budget ended before the work was verified: {newest.detail}. Submit the request again."

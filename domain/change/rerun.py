@@ -46,6 +46,8 @@ def rerun_tasks(state: ChangeState, command: RerunTasks) -> tuple[Event, ...]:
         return ()
     if not any(task.status in (TaskStatus.COMPLETED, TaskStatus.FAILED) for task in named):
         return ()
+    if state.status is ChangeStatus.BLOCKED and command.trigger in _COUNTED and reruns_used_up(state):
+        return ()
     _require_rerunnable(state, command.trigger)
     draft = Draft(state)
     run_again(draft, command.tasks, command.trigger, command.candidate)

@@ -55,7 +55,7 @@ def create(state: ChangeState, command: CreateCandidate) -> tuple[Event, ...]:
     """Compose all ChangeSets in Work Graph order; the same inputs name the same Candidate, which exists once."""
     ordered = tuple(changeset.id for changeset in changesets_in_order(state))
     identifier = candidate_id(state.id, command.base_generation, command.base_commit, ordered)
-    if identifier in state.candidates:
+    if identifier in state.candidates or (state.status is ChangeStatus.BLOCKED and state.reason == OVERTAKEN):
         return ()
     require_status(state, "a Candidate is composed", ChangeStatus.VERIFYING)
     incomplete = [task.id for task in state.tasks.values() if task.status is not TaskStatus.COMPLETED]
