@@ -17,7 +17,7 @@ from infra.queries import ViewQueries
 from infra.runtime.router_home import FOLLOWER
 from projections import MODELS
 from projections.core import ReadModel
-from routers.cli.session import Difference
+from routers.cli.session import Difference, Queries
 
 END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 PAGE: Final = 500
@@ -34,7 +34,7 @@ class LocalSession:
         self._app = app
         self.ctx: Context = app.ctx
         self.actor = app.actor
-        self.queries = ViewQueries(app.views, app.store)
+        self.queries: Queries = ViewQueries(app.views, app.store)
 
     def submit(self, submission: Submission) -> Submitted:
         submitted = submit(self.ctx, submission)

@@ -1,0 +1,91 @@
+"""Own time from a goal to a promoted commit: the wall clock without the time in which an agent or a check works."""
+
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from commands.ports.agent import AgentRequest
+from commands.ports.store import Stored
+from commands.submit import Submission
+from domain.change.event import BaseVerified, EvidenceRecorded
+from domain.change.status import ChangeStatus
+from domain.run.event import RunFinished
+from infra.app import open_app
+from infra.demo.repository import GOAL, SCRIPT, make_demo_repository
+from infra.session import LocalSession
+from infra.settings import Settings
+
+RUNS: Final = 5
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class GoalMeasure:
+    """Medians in seconds over `runs` goals on one home: all of the time, and what is left without agents and checks.
+
+    open: starting the installation on an existing home, PostgreSQL included.
+    """
+
+    runs: int
+    total: float
+    own: float
+    open: float
+
+
+def measure(runs: int = RUNS) -> GoalMeasure:
+    """The demo's goal on a fresh repository each time, scripted agent, real sandbox, store and git."""
+    totals, owns, opens = [], [], []
+    with tempfile.TemporaryDirectory(prefix="rhb-") as folder:
+        settings = Settings(home=Path(folder) / "home")
+        for number in range(runs):
+            began = time.perf_counter()
+            with open_app(settings) as app:
+                opens.append(time.perf_counter() - began)
+                repository = make_demo_repository(Path(folder) / f"repository-{number}")
+                total, own = _once(LocalSession(app), repository)
+            totals.append(total)
+            owns.append(own)
+    # The first start makes the database.
+    return GoalMeasure(runs, *(round(statistics.median(each), 3) for each in (totals, owns, opens[1:])))
+
+
+def _once(session: LocalSession, repository: Path) -> Interval:
+    agent = AgentRequest("scripted", script=SCRIPT)
+    began = time.perf_counter()
+    change = session.submit(Submission(GOAL, repository, session.actor, agent, budget=5_000_000)).change
+    events = list(session.follow(change))
+    total = time.perf_counter() - began
+    state = session.ctx.writer.state(change)
+    if state.status is not ChangeStatus.COMPLETED:
+        raise RuntimeError(f"the goal wasn't promoted: {state.status} {state.reason}")
+    return total, total - _covered([interval for stored in events for interval in _at_work(stored)])
+
+
+def _at_work(stored: Stored) -> list[Interval]:
+    """When an agent or a check of this event was at work: it ended right before the event was recorded."""
+    match stored.envelope.event:
+        case RunFinished(duration_ms=duration):
+            durations = [duration]
+        case EvidenceRecorded(evidence=evidence):
+            durations = [evidence.duration_ms]
+        case BaseVerified(evidence=pieces):
+            # They ran one after the other.
+            durations = [sum(piece.duration_ms for piece in pieces)]
+        case _:
+            durations = []
+    end = stored.envelope.at
+    return [((end - timedelta(milliseconds=each)).timestamp(), end.timestamp()) for each in durations]
+
+
+def _covered(intervals: list[Interval]) -> float:
+    """How much time at least one interval covers."""
+    covered, reached = 0.0, float("-inf")
+    for start, end in sorted(intervals):
+        covered += max(0.0, end - max(start, reached))
+        reached = max(reached, end)
+    return covered
