@@ -24,6 +24,7 @@ class AgentRequest:
 
     provider: `command` or `scripted`. command: a shell line of the person's own. script: the file of a scripted
     agent. binds: `PATH[:rw]` each. env: names of variables; their values are read when a run starts and never stored.
+    sandboxed: False with `--unsafe-local`.
     """
 
     provider: str
@@ -31,6 +32,7 @@ class AgentRequest:
     script: Path | None = None
     binds: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
+    sandboxed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from commands.ports.agent import Agent, AgentInputError, AgentRequest
 from domain.kernel.value import clean_text
-from infra.agents.bind import parse_bind
+from infra.agents.bind import parse_bind, require_access
 from infra.agents.command import CommandAgent
 from infra.agents.execution import AgentHost
 from infra.agents.script import Script, read_script
@@ -32,7 +32,7 @@ class InstalledAgents:
         self._host = host
 
     def prepare(self, request: AgentRequest) -> bytes:
-        binds, env = self._binds(request.binds), self._env(request.env)
+        binds, env = self._binds(request), self._env(request.env)
         if request.provider == "command":
             return encode_settings(CommandSettings(command=_command(request), binds=binds, env=env))
         if request.provider == "scripted":
@@ -45,12 +45,15 @@ class InstalledAgents:
             return CommandAgent(decoded, self._host)
         return ScriptedAgent(decoded, self._host)
 
-    def _binds(self, texts: tuple[str, ...]) -> tuple[AgentBind, ...]:
-        binds = tuple(parse_bind(text, self._host.home, self._host.own) for text in texts)
+    def _binds(self, request: AgentRequest) -> tuple[AgentBind, ...]:
+        binds = tuple(parse_bind(text, self._host.home, self._host.own) for text in request.binds)
         targets = [bind.target for bind in binds]
         twice = next((target for target in targets if targets.count(target) > 1), None)
         if twice is not None:
             raise AgentInputError(f"--agent-bind {twice}: named twice")
+        if request.sandboxed:
+            for bind in binds:
+                require_access(bind)
         return binds
 
     def _env(self, names: tuple[str, ...]) -> tuple[str, ...]:

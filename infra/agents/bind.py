@@ -41,6 +41,25 @@ def parse_bind(text: str, home: Path, own: Path) -> AgentBind:
     return AgentBind(source=str(source), target=str(target), writable=writable)
 
 
+def require_access(bind: AgentBind) -> None:
+    """Rhumbline started as root runs agents as a user of their own, who has no more than everybody's rights.
+
+    Raises:
+        AgentInputError: that user couldn't read (or write) what is let in.
+    """
+    if os.geteuid() != 0:
+        return
+    mode = Path(bind.source).stat().st_mode
+    reading = stat.S_IROTH | (stat.S_IXOTH if stat.S_ISDIR(mode) else 0)
+    writing = stat.S_IWOTH if bind.writable or stat.S_ISSOCK(mode) else 0
+    if mode & (reading | writing) != reading | writing:
+        what = "read" if mode & reading != reading else "write"
+        raise AgentInputError(
+            f"--agent-bind {bind.target}: as root, agents run as a user of their own, who can't {what} it: "
+            "allow it to others, or start Rhumbline as an ordinary user"
+        )
+
+
 def _require_harmless(named: str, path: Path, writable: bool, home: Path, own: Path) -> None:
     why = _harm(path, writable, home, own)
     if why:

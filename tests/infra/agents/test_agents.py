@@ -106,6 +106,7 @@ def test_a_link_is_judged_by_what_it_leads_to(agents: InstalledAgents, person: P
 
 def test_a_link_keeps_its_own_path_inside(agents: InstalledAgents, person: Path) -> None:
     (person / "real").mkdir()
+    (person / "real").chmod(0o777)
     (person / "link").symlink_to("real")
     bind = json.loads(agents.prepare(request(binds=(f"{person}/x/../link:rw",))))["binds"][0]
     assert bind == {"source": str((person / "real").resolve()), "target": str(person / "link"), "writable": True}
@@ -123,6 +124,7 @@ def test_a_socket_is_let_in_a_fifo_is_not(agents: InstalledAgents, person: Path)
         agents.prepare(request(binds=(str(person / "fifo"),)))
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(f"/proc/self/fd/{os.open(person, os.O_RDONLY)}/s")
+        (person / "s").chmod(0o777)
         assert b"/s" in agents.prepare(request(binds=(str(person / "s"),)))
 
 
@@ -130,3 +132,15 @@ def test_the_same_place_twice_is_refused(agents: InstalledAgents, person: Path) 
     (person / "a").mkdir()
     with pytest.raises(AgentInputError, match="twice"):
         agents.prepare(request(binds=(f"{person}/a", f"{person}/a:rw")))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user's agents have that user's rights")
+@pytest.mark.parametrize(("mode", "more", "verb"), [(0o700, "", "read"), (0o704, "", "read"), (0o755, ":rw", "write")])
+def test_as_root_what_the_agent_s_user_has_no_right_to_is_refused_at_once(
+    agents: InstalledAgents, person: Path, mode: int, more: str, verb: str
+) -> None:
+    (person / "config").mkdir()
+    (person / "config").chmod(mode)
+    with pytest.raises(AgentInputError, match=f"who can't ({verb})"):
+        agents.prepare(request(binds=(f"{person}/config{more}",)))
+    assert agents.prepare(request(binds=(f"{person}/config{more}",), sandboxed=False))

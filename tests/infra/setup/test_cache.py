@@ -1,8 +1,9 @@
 """Set-up steps in the real sandbox: run once per key, whole or not at all, also with many that want one at once."""
 
-import multiprocessing
 import os
 import stat
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -273,22 +274,35 @@ def test_waiting_for_another_builder_can_be_cancelled(
     assert counting.runs == 1
 
 
-def die_while_building(folder: Path, canonical: GitCanonical, base: str, sandbox: Sandbox) -> None:
-    dying = Counting(sandbox)
-    dying.before = lambda: os._exit(9)
-    SetupCache(folder, LIMITS).prepare(step(), canonical, base, dying)
+DYING = """
+import os, sys
+from pathlib import Path
+from domain.check import Setup
+from infra.git.canonical import GitCanonical
+from infra.sandbox.bubblewrap import BubblewrapSandbox
+from infra.sandbox.settings import SandboxSettings
+from infra.setup.cache import SetupCache
+from tests.infra.setup.conftest import LIMITS
+
+class Dying(BubblewrapSandbox):
+    def run(self, execution, cancel=None):
+        os._exit(9)
+
+folder, repository, base, command = sys.argv[1:]
+sandbox = Dying(SandboxSettings.from_environment())
+canonical = GitCanonical(Path(repository), Path(repository).parent / "workspaces", sandbox, "installation")
+step = Setup(command=command, outputs=("deps",), lock_files=("lock",))
+SetupCache(Path(folder), LIMITS).prepare(step, canonical, base, sandbox)
+"""
 
 
 def test_what_a_builder_left_that_died_is_cleared_and_built_anew(
     cache: SetupCache, folder: Path, canonical: GitCanonical, commit: Commit, counting: Counting
 ) -> None:
     base = commit(lock="one")
-    process = multiprocessing.get_context("fork").Process(
-        target=die_while_building, args=(folder, canonical, base, counting)
-    )
-    process.start()
-    process.join()
-    assert process.exitcode == 9
+    words: list[str | Path] = [folder, canonical.path, base, step().command]
+    died = subprocess.run([sys.executable, "-c", DYING, *words], cwd=Path(__file__).parents[3], check=False)
+    assert died.returncode == 9
     assert [name.startswith(BUILDING) for name in names(folder)] == [True]
     (bind,) = cache.prepare(step(), canonical, base, counting)
     assert (bind.source / "made").read_text() == "one"
