@@ -3,14 +3,13 @@
 from typing import Final
 
 from domain.budget.command import OpenBudget, RaiseLimit, ReserveSlice, SettleSlice
-from domain.budget.error import BudgetSpent, LimitGoesDown, SlicesOpen
+from domain.budget.error import BudgetSpent, LimitGoesDown, MayNotRaise, SlicesOpen
 from domain.budget.event import BudgetLimitRaised, BudgetOpened, SliceReserved, SliceSettled
 from domain.budget.state import BudgetState, evolve
 from domain.kernel.decider import Decider
 from domain.kernel.errors import InvalidInput, NotFound, StaleAttempt
 from domain.kernel.event import Command, Event
 from domain.kernel.money import show_usd
-from domain.project.error import NotAllowed
 
 
 def decide(state: BudgetState | None, command: Command) -> tuple[Event, ...]:
@@ -70,7 +69,7 @@ def _settle(state: BudgetState, command: SettleSlice) -> tuple[Event, ...]:
 
 def _raise_limit(state: BudgetState, command: RaiseLimit) -> tuple[Event, ...]:
     if command.actor != state.owner and not (command.role is not None and command.role.manages):
-        raise NotAllowed(f"{command.actor} may not raise budget {state.id}")
+        raise MayNotRaise(f"{command.actor} may not raise budget {state.id}")
     if command.limit == state.limit:
         return ()
     if state.limit is None or (command.limit is not None and command.limit < state.limit):

@@ -27,3 +27,7 @@ class SlicesOpen(DomainError):
 
 class LimitGoesDown(DomainError):
     """A budget can only be raised."""
+
+
+class MayNotRaise(DomainError):
+    """The actor is neither the budget's owner nor an owner or admin of the project that owns it."""

@@ -3,7 +3,7 @@
 from typing import Final
 
 from domain.kernel.decider import Decider
-from domain.kernel.errors import DomainError, InvalidInput, NotFound
+from domain.kernel.errors import InvalidInput, NotFound
 from domain.kernel.event import Command, Event
 from domain.release.command import (
     BuildRelease,
@@ -13,6 +13,7 @@ from domain.release.command import (
     RecordSmokeFailure,
     RecoverRelease,
 )
+from domain.release.error import NotStuck
 from domain.release.event import (
     FailReason,
     ReleaseBuilding,
@@ -25,10 +26,6 @@ from domain.release.event import (
 )
 from domain.release.state import ReleaseState, evolve
 from domain.release.status import RELEASE_STUCK_AFTER, RELEASE_TABLE, ReleaseStatus
-
-
-class NotStuck(DomainError):
-    """The release has time left."""
 
 
 def decide(state: ReleaseState | None, command: Command) -> tuple[Event, ...]:

@@ -24,9 +24,9 @@ class Continues(Value):
 
 
 class RunStarted(Event):
-    """base_commit: what the workspace starts on. reservation: held in the Budget of the ID `budget`;
+    """base_commit: what the workspace starts on. sandboxed is False only by a person's `--unsafe-local`.
 
-    None where cost can't be known. sandboxed is False only by a person's `--unsafe-local`.
+    reservation: micro-dollars held by the Budget whose ID is `budget`; None where the cost can't be known.
     """
 
     type: ClassVar[str] = "run.started"

@@ -14,7 +14,8 @@ from domain.release.command import (
     RecordSmokeFailure,
     RecoverRelease,
 )
-from domain.release.decide import RELEASE, NotStuck
+from domain.release.decide import RELEASE
+from domain.release.error import NotStuck
 from domain.release.event import (
     FailReason,
     ReleaseBuilding,
