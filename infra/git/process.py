@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -172,17 +173,27 @@ def line(*arguments: str | bytes, git_dir: Path | None = None, config: Config = 
 def reading(
     *arguments: str | bytes, git_dir: Path, stdin: IO[bytes] | None = None, env: Mapping[str, str] | None = None
 ) -> Iterator[IO[bytes]]:
-    """The output of a git process as a stream. Leaving early ends the process; its exit code isn't judged."""
-    with subprocess.Popen(
-        command(arguments, git_dir),
-        stdin=subprocess.DEVNULL if stdin is None else stdin,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=environment(env),
-    ) as process:
+    """The output of a git process as a stream. Whoever leaves before its end ends the process.
+
+    Raises:
+        GitFailed: at the end of the output, an exit code other than 0.
+    """
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(
+            command(arguments, git_dir),
+            stdin=subprocess.DEVNULL if stdin is None else stdin,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=environment(env),
+        ) as process,
+    ):
         assert process.stdout is not None
         try:
             yield process.stdout
+            if not process.stdout.read(1) and process.wait() != 0:
+                complaints.seek(0)
+                raise GitFailed(verb(arguments), process.returncode, complaints.read())
         finally:
             process.kill()
 

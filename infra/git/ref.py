@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from infra.git.durable import sync_folder
-from infra.git.process import git, require_object_name
+from infra.git.process import GitFailed, git, require_object_name
 
 if TYPE_CHECKING:
     from dulwich.refs import DiskRefsContainer
@@ -54,7 +54,7 @@ class Refs:
         from dulwich.refs import Ref
 
         name, value = Ref(_checked(ref)), ObjectID(require_object_name(new).encode())
-        done = self._locked(ref, lambda refs: refs.add_if_new(name, value))
+        done = self._locked(lambda refs: refs.add_if_new(name, value))
         return done and self._synced(ref)
 
     def swap(self, ref: str, expected: str, new: str) -> bool:
@@ -64,7 +64,7 @@ class Refs:
 
         name, old = Ref(_checked(ref)), ObjectID(require_object_name(expected).encode())
         value = ObjectID(require_object_name(new).encode())
-        done = self._locked(ref, lambda refs: refs.set_if_equals(name, old, value))
+        done = self._locked(lambda refs: refs.set_if_equals(name, old, value))
         return done and self._synced(ref)
 
     def put(self, ref: str, new: str) -> None:
@@ -76,12 +76,25 @@ class Refs:
 
     def delete(self, ref: str) -> None:
         """Remove `ref`; nothing happens when there is none. By git itself, which also rewrites packed refs safely."""
-        git("update-ref", "-d", _checked(ref).decode(), git_dir=self._path)
+        name = _checked(ref).decode()
+        self._locked(lambda _: self._delete(name))
 
     def list(self, prefix: str) -> dict[str, str]:
         """Every ref under `prefix` (with its slash) and its object name."""
         shown = git("for-each-ref", "--format=%(objectname) %(refname)", prefix, git_dir=self._path).stdout.decode()
         return {name: value for value, _, name in (row.partition(" ") for row in shown.splitlines())}
+
+    def _delete(self, name: str) -> None:
+        from dulwich.file import FileLocked
+
+        try:
+            git("update-ref", "-d", name, git_dir=self._path)
+        except GitFailed:
+            for file in (self._path / name, self._path / "packed-refs"):
+                lock = file.with_name(f"{file.name}.lock")
+                if lock.exists():
+                    raise FileLocked(str(file), str(lock)) from None
+            raise
 
     def _container(self) -> "DiskRefsContainer":
         from dulwich.refs import DiskRefsContainer
@@ -95,10 +108,9 @@ class Refs:
             folder = folder.parent
         return True
 
-    def _locked(self, ref: str, attempt: "Callable[[DiskRefsContainer], T]") -> T:
+    def _locked(self, attempt: "Callable[[DiskRefsContainer], T]") -> T:
         from dulwich.file import FileLocked
 
-        lock = self._path / f"{ref}.lock"
         seen: tuple[int, int] | None = None
         since = time.monotonic()
         vanished = 0
@@ -110,7 +122,8 @@ class Refs:
                 vanished += 1
                 if vanished == VANISHED_FOLDERS:
                     raise
-            except FileLocked:
+            except FileLocked as error:
+                lock = Path(os.fsdecode(error.lockfilename))
                 now = _identity(lock)
                 if now != seen:
                     seen, since = now, time.monotonic()

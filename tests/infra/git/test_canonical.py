@@ -115,6 +115,11 @@ def test_changes_are_told_by_kind_and_lines(canonical: GitCanonical, person: Per
     assert len(canonical.diff(old, new, 20)) == 20
 
 
+def test_a_diff_of_what_is_not_there(canonical: GitCanonical, base: str) -> None:
+    with pytest.raises(GitFailed):
+        canonical.diff(base, "1" * 40, 100)
+
+
 def test_reading_a_file(canonical: GitCanonical, person: PersonGit) -> None:
     (person.path / "link").symlink_to("README.md")
     commit = person.commit("link")

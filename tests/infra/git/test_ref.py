@@ -104,6 +104,16 @@ def test_a_lock_of_a_killed_process_is_broken(canonical: GitCanonical, base: str
     assert git("for-each-ref", git_dir=canonical.path).stderr == b""
 
 
+@pytest.mark.parametrize("held", [REF, "packed-refs"])
+def test_a_dead_lock_keeps_no_ref_from_being_removed(canonical: GitCanonical, base: str, held: str) -> None:
+    refs = Refs(canonical.path, patience=0.0)
+    refs.create(REF, base)
+    git("pack-refs", "--all", git_dir=canonical.path)
+    (canonical.path / f"{held}.lock").touch()
+    refs.delete(REF)
+    assert refs.read(REF) is None
+
+
 def test_put_goes_wherever_the_ref_is(canonical: GitCanonical, base: str) -> None:
     one, two = commits(canonical, base, 2)
     refs = Refs(canonical.path)
