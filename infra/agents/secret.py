@@ -74,18 +74,27 @@ class Redactor:
         self._rest = b""
 
     def feed(self, chunk: bytes) -> bytes:
-        """What can be shown now; up to the length of the longest secret is kept back."""
+        """What can be shown now; what the longest secret could begin in is kept back."""
         if self._pattern is None:
             return chunk
-        text = self._pattern.sub(REDACTED, self._rest + chunk)
-        cut = max(0, len(text) - self._kept_back)
-        self._rest = text[cut:]
-        return text[:cut]
+        text, shown, at = self._rest + chunk, [], 0
+        # Before this border the text is there to the longest secret's end, so the longest that fits is known.
+        border = max(0, len(text) - self._kept_back)
+        for found in self._pattern.finditer(text):
+            if found.start() >= border:
+                break
+            shown += [text[at : found.start()], REDACTED]
+            at = found.end()
+        if at < border:
+            shown.append(text[at:border])
+            at = border
+        self._rest = text[at:]
+        return b"".join(shown)
 
     def end(self) -> bytes:
         """What was kept back."""
         rest, self._rest = self._rest, b""
-        return rest
+        return rest if self._pattern is None else self._pattern.sub(REDACTED, rest)
 
 
 def redacting(on_output: Callable[[bytes], None] | None, redactor: Redactor) -> Callable[[bytes], None] | None:
