@@ -82,12 +82,14 @@ def _document(commit: Commit, rows: Sequence[SealedRow]) -> str:
         ],
         "events": [_event(row) for row in rows],
     }
-    if commit.fences or commit.handled or commit.messages or commit.effects or commit.effects_closed:
-        document["fences"] = [_fence(lease) for lease in commit.fences]
-        document["handled"] = [_handled(handled) for handled in commit.handled]
-        document["messages"] = [message_row(message) for message in commit.messages]
-        document["effects"] = [_effect(effect) for effect in commit.effects]
-        document["closed"] = [{"effect_id": effect, "event": event} for effect, event in commit.effects_closed.items()]
+    more: dict[str, list[dict[str, object]]] = {
+        "fences": [_fence(lease) for lease in commit.fences],
+        "handled": [_handled(handled) for handled in commit.handled],
+        "messages": [message_row(message) for message in commit.messages],
+        "effects": [_effect(effect) for effect in commit.effects],
+        "closed": [{"effect_id": effect, "event": event} for effect, event in commit.effects_closed.items()],
+    }
+    document.update((name, listed) for name, listed in more.items() if listed)
     return json.dumps(document)
 
 

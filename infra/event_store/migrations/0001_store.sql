@@ -101,8 +101,8 @@ CREATE TABLE slots (
 -- One commit, one statement, one transaction. Every writer of the log goes through here: the advisory lock makes
 -- commit order the order of positions, so that a follower never meets a gap that is filled later.
 CREATE FUNCTION commit_events(
-    -- {"appends": [{stream, expected, head}], "events": [the columns of stored_events but state], and, if there is any
-    -- of these, "fences", "handled", "messages", "effects" and "closed", each a list of rows}. head is the hash that
+    -- {"appends": [{stream, expected, head}], "events": [the columns of stored_events but state], and, each only if
+    -- there are any, the rows of "fences", "handled", "messages", "effects", "closed"}. head is the hash that
     -- the bytes stored at version `expected` must have ('' leaves it unchecked).
     document json,
     -- The stored bytes of "events", in the same order.
@@ -111,14 +111,11 @@ CREATE FUNCTION commit_events(
 DECLARE
     wanted record;
     head record;
-    actual bigint;
-    expected_rows bigint;
     last_position bigint;
-    has_more boolean := document->'handled' IS NOT NULL;
 BEGIN
     PERFORM pg_advisory_xact_lock(7305808869229538401);
 
-    IF has_more THEN
+    IF document->'fences' IS NOT NULL THEN
         FOR wanted IN SELECT * FROM json_to_recordset(document->'fences') AS f(name text, holder text, epoch bigint) LOOP
             -- The row lock keeps a takeover out until this commit is done.
             PERFORM 1 FROM leases l WHERE l.name = wanted.name AND l.holder = wanted.holder AND l.epoch = wanted.epoch
@@ -127,22 +124,21 @@ BEGIN
                 RAISE EXCEPTION 'the lease % is held by another', wanted.name USING ERRCODE = 'RB001';
             END IF;
         END LOOP;
+    END IF;
 
-        expected_rows := json_array_length(document->'handled');
-        IF expected_rows > 0 THEN
+    IF document->'handled' IS NOT NULL THEN
+        FOR wanted IN SELECT * FROM json_to_recordset(document->'handled') AS h(command_id text, name text, actor text,
+                at timestamptz, handling text, reason text, causation text, correlation text, payload json) LOOP
             INSERT INTO commands (command_id, name, actor, at, handling, reason, causation, correlation, payload)
-                SELECT command_id, name, actor, at, handling, reason, causation, correlation, payload
-                FROM json_to_recordset(document->'handled') AS h(command_id text, name text, actor text, at timestamptz,
-                    handling text, reason text, causation text, correlation text, payload json)
+                VALUES (wanted.command_id, wanted.name, wanted.actor, wanted.at, wanted.handling, wanted.reason,
+                    wanted.causation, wanted.correlation, wanted.payload)
                 ON CONFLICT DO NOTHING;
-            GET DIAGNOSTICS actual = ROW_COUNT;
-            IF actual <> expected_rows THEN
-                RAISE EXCEPTION 'a command of this commit is recorded already' USING ERRCODE = 'RB002';
+            IF NOT FOUND THEN
+                RAISE EXCEPTION 'the command % is recorded already', wanted.command_id USING ERRCODE = 'RB002';
             END IF;
-            UPDATE outbox o SET handled_at = h.at
-                FROM json_to_recordset(document->'handled') AS h(command_id text, at timestamptz)
-                WHERE o.message_id = h.command_id AND o.handled_at IS NULL;
-        END IF;
+            UPDATE outbox o SET handled_at = wanted.at
+                WHERE o.message_id = wanted.command_id AND o.handled_at IS NULL;
+        END LOOP;
     END IF;
 
     FOR wanted IN SELECT * FROM json_to_recordset(document->'appends')
@@ -174,30 +170,28 @@ BEGIN
     )
     SELECT max(notification_id) INTO last_position FROM inserted;
 
-    IF has_more THEN
-        IF json_array_length(document->'messages') > 0 THEN
-            INSERT INTO outbox (message_id, topic, name, project, change, payload, causation, correlation, actor,
-                    created_at, not_before)
-                SELECT message_id, topic, name, project, change, payload, causation, correlation, actor, created_at,
-                    not_before
-                FROM json_to_recordset(document->'messages') AS m(message_id text, topic text, name text, project text,
-                    change text, payload json, causation text, correlation text, actor text, created_at timestamptz,
-                    not_before timestamptz)
-                WHERE NOT EXISTS (SELECT 1 FROM commands c WHERE c.command_id = m.message_id)
-                ON CONFLICT DO NOTHING;
-        END IF;
-        IF json_array_length(document->'effects') > 0 THEN
-            INSERT INTO effects (effect_id, kind, change, project, payload, opened_by)
-                SELECT effect_id, kind, change, project, payload, opened_by
-                FROM json_to_recordset(document->'effects') AS e(effect_id text, kind text, change text, project text,
-                    payload json, opened_by text)
-                ON CONFLICT DO NOTHING;
-        END IF;
-        IF json_array_length(document->'closed') > 0 THEN
-            UPDATE effects e SET closed_by = c.event
-                FROM json_to_recordset(document->'closed') AS c(effect_id text, event text)
-                WHERE e.effect_id = c.effect_id AND e.closed_by IS NULL;
-        END IF;
+    IF document->'messages' IS NOT NULL THEN
+        INSERT INTO outbox (message_id, topic, name, project, change, payload, causation, correlation, actor,
+                created_at, not_before)
+            SELECT message_id, topic, name, project, change, payload, causation, correlation, actor, created_at,
+                not_before
+            FROM json_to_recordset(document->'messages') AS m(message_id text, topic text, name text, project text,
+                change text, payload json, causation text, correlation text, actor text, created_at timestamptz,
+                not_before timestamptz)
+            WHERE NOT EXISTS (SELECT 1 FROM commands c WHERE c.command_id = m.message_id)
+            ON CONFLICT DO NOTHING;
+    END IF;
+    IF document->'effects' IS NOT NULL THEN
+        INSERT INTO effects (effect_id, kind, change, project, payload, opened_by)
+            SELECT effect_id, kind, change, project, payload, opened_by
+            FROM json_to_recordset(document->'effects') AS e(effect_id text, kind text, change text, project text,
+                payload json, opened_by text)
+            ON CONFLICT DO NOTHING;
+    END IF;
+    IF document->'closed' IS NOT NULL THEN
+        UPDATE effects e SET closed_by = c.event
+            FROM json_to_recordset(document->'closed') AS c(effect_id text, event text)
+            WHERE e.effect_id = c.effect_id AND e.closed_by IS NULL;
     END IF;
 
     NOTIFY stored_events;
