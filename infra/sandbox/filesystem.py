@@ -8,6 +8,8 @@ HOST_NAME: Final = "rhumbline"
 HOME: Final = Path("/home/rhumbline")
 TEMPORARY: Final = Path("/tmp")
 SHARED_MEMORY: Final = Path("/dev/shm")
+MEMORY_FOLDERS: Final = (HOME, TEMPORARY, SHARED_MEMORY)
+"""Fresh for each command, sized, and part of the memory that it uses."""
 
 _TOP_FOLDERS: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 

@@ -1,9 +1,9 @@
 """The processes below one process, and the memory they use together."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
@@ -58,7 +58,17 @@ def _proportional(pid: int) -> int:
     return _resident(pid)
 
 
-def uses_more_than(pid: int, limit: int) -> bool:
+def used_in_memory_folders(pid: int, folders: Iterable[PurePath]) -> int:
+    """Bytes in file systems in memory at `folders`, as the process `pid` sees them; 0 when it has ended."""
+    used = 0
+    for folder in folders:
+        with suppress(*Gone, PermissionError):
+            status = os.statvfs(f"/proc/{pid}/root{folder}")
+            used += (status.f_blocks - status.f_bfree) * status.f_frsize
+    return used
+
+
+def use_more_than(pid: int, limit: int) -> bool:
     """Whether the processes below `pid` use more than `limit` bytes together.
 
     Resident memory counts a page once for each process that shares it, so only a sum over the limit is looked at

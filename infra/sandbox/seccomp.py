@@ -11,6 +11,7 @@ import socket
 import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 _LOAD, _AND_JUMP_IF_SET, _JUMP_EQUAL, _JUMP_GREATER_EQUAL, _RETURN = 0x20, 0x45, 0x15, 0x35, 0x06
@@ -146,6 +147,7 @@ def supported() -> tuple[str, ...]:
     return tuple(_ARCHITECTURES)
 
 
+@lru_cache
 def seccomp_filter(machine: str | None = None) -> bytes:
     """The filter for `machine` (`uname -m`; default this one).
 

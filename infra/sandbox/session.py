@@ -9,11 +9,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from commands.ports.sandbox import Execution, Killed
+from commands.ports.sandbox import Execution, Killed, Limits
 from infra.sandbox.arguments import Arguments
 from infra.sandbox.binary import SYSTEM_PATH
 from infra.sandbox.descriptors import Descriptors
+from infra.sandbox.filesystem import MEMORY_FOLDERS
 from infra.sandbox.output import Output
+from infra.sandbox.process_tree import use_more_than, used_in_memory_folders
 from infra.sandbox.supervision import Alarm, kill_and_wait, watch
 
 _FIRST_TO_BE_KILLED: Final = b"1000"
@@ -52,9 +54,10 @@ class Session:
             with os.fdopen(os.dup(self._status), "rb") as status:
                 line = status.readline()
                 if line:
-                    first = self._descriptors.own(os.pidfd_open(json.loads(line)["child-pid"]))
-                    self._release(json.loads(line)["child-pid"])
-                    killed = self._watch(process, execution, alarm, cancel)
+                    number = int(json.loads(line)["child-pid"])
+                    first = self._descriptors.own(os.pidfd_open(number))
+                    self._release(number)
+                    killed = self._watch(process, number, execution.limits, alarm, cancel)
                 else:
                     killed = None
                 self._end(process, first)
@@ -62,6 +65,7 @@ class Session:
                 reports = [json.loads(line) for line in status if line.strip()]
         finally:
             self._end(process, first)
+        killed = killed or alarm.reason
         codes = [report["exit-code"] for report in reports if "exit-code" in report]
         self.exit_code = codes[0] if codes and killed is None else None
         return killed
@@ -97,12 +101,17 @@ class Session:
     def _watch(
         self,
         process: "subprocess.Popen[bytes]",
-        execution: Execution,
+        first: int,
+        limits: Limits,
         alarm: Alarm,
         cancel: threading.Event | None,
     ) -> Killed | None:
+        def over_memory() -> bool:
+            left = limits.memory_bytes - used_in_memory_folders(first, MEMORY_FOLDERS)
+            return use_more_than(process.pid, left)
+
         outer = self._descriptors.own(os.pidfd_open(process.pid))
-        return watch(outer, process.pid, execution.limits, alarm, cancel)
+        return watch(outer, over_memory, limits.seconds, alarm, cancel)
 
     @staticmethod
     def _end(process: "subprocess.Popen[bytes]", first: int | None) -> None:

@@ -5,11 +5,11 @@ import select
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Final, Self
 
-from commands.ports.sandbox import Killed, Limits
-from infra.sandbox.process_tree import uses_more_than
+from commands.ports.sandbox import Killed
 
 LOOK_EVERY: Final = 0.05
 """Seconds between two looks at memory and cancellation."""
@@ -42,15 +42,17 @@ class Alarm:
         os.close(self.descriptor)
 
 
-def watch(process: int, root: int, limits: Limits, alarm: Alarm, cancel: threading.Event | None) -> Killed | None:
-    """Wait for the end of the process behind the pidfd `process`; returns why it must be killed, None if it ended.
+def watch(
+    process: int, over_memory: Callable[[], bool], seconds: float, alarm: Alarm, cancel: threading.Event | None
+) -> Killed | None:
+    """Wait until the descriptor `process` (a pidfd, a pipe) is ready: the command has ended, None is returned.
 
-    root is the ID of the process whose descendants are the command's.
+    Otherwise returns why the command must be killed.
     """
     poll = select.poll()
     poll.register(process, select.POLLIN)
     poll.register(alarm.descriptor, select.POLLIN)
-    deadline = time.monotonic() + limits.seconds
+    deadline = time.monotonic() + seconds
     while True:
         left = deadline - time.monotonic()
         if cancel is not None and cancel.is_set():
@@ -62,7 +64,7 @@ def watch(process: int, root: int, limits: Limits, alarm: Alarm, cancel: threadi
             return alarm.reason
         if process in ready:
             return None
-        if uses_more_than(root, limits.memory_bytes):
+        if over_memory():
             return Killed.MEMORY
 
 

@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from contextlib import ExitStack, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ from infra.sandbox.interpreter import python_binary
 from infra.sandbox.launch import threads_of
 from infra.sandbox.output import Output
 from infra.sandbox.ownership import open_up
-from infra.sandbox.process_tree import descendants
+from infra.sandbox.process_tree import descendants, use_more_than
 from infra.sandbox.settings import SandboxSettings
 from infra.sandbox.supervision import Alarm, ProcessesRemain, watch
 from infra.sandbox.toolchain import find_toolchains
@@ -91,11 +92,13 @@ class UnsafeLocal:
         started = time.monotonic()
         process = self._start(execution, descriptors, output, report_inside, temporary)
         try:
-            killed = watch(report, process.pid, execution.limits, alarm, cancel)
+            memory = partial(use_more_than, process.pid, execution.limits.memory_bytes)
+            killed = watch(report, memory, execution.limits.seconds, alarm, cancel)
         finally:
             end_tree(process)
         duration = time.monotonic() - started
         output.finish()
+        killed = killed or alarm.reason
         code = os.read(report, 16)
         exit_code = None if killed is not None else int(code) if code else _KILLED
         return Outcome(exit_code, killed, output.content, output.truncated, duration)

@@ -104,6 +104,19 @@ for _ in range(4):
     assert outcome.ok, outcome
 
 
+def test_files_in_memory_count(python: Run) -> None:
+    source = """
+import os, time
+for place in (os.environ["HOME"], os.environ["TMPDIR"], "/dev/shm"):
+    with open(f"{place}/x", "wb") as file:
+        file.write(bytes(30 * 1024**2))
+keep = bytearray(b"x") * (50 * 1024**2)
+time.sleep(1000)
+"""
+    outcome = python(source, limits=Limits(seconds=60, memory_bytes=128 * 1024**2))
+    assert (outcome.killed, outcome.output) == (Killed.MEMORY, b"")
+
+
 def test_the_kernel_kills_a_command_first_when_memory_runs_out(sh: Run) -> None:
     assert sh("cat /proc/self/oom_score_adj").output == b"1000\n"
 
