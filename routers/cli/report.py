@@ -198,6 +198,12 @@ def document(report: ChangeReport) -> dict[str, Any]:
     }
 
 
+def unknown_document(change: str) -> dict[str, Any]:
+    """The same for a Change of which nothing can be read now."""
+    unknown = dict.fromkeys(("status", "reason", "commit", "branch", "generation", "costUsd"))
+    return {"change": change, **unknown, "tasks": [], "candidates": []}
+
+
 def _task(row: dict[str, Any]) -> TaskReport:
     return TaskReport(
         id=row["id"],

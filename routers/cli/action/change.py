@@ -17,7 +17,7 @@ from domain.kernel.money import micros_from_usd
 from routers.cli.action.base import Cli, find_change
 from routers.cli.action.watch import Watch
 from routers.cli.exits import Exit, Interrupted, UsageFault
-from routers.cli.report import ERASED, ChangeReport, CheckRun, change_report, document
+from routers.cli.report import ERASED, ChangeReport, CheckRun, change_report, document, unknown_document
 from routers.cli.session import Session
 from routers.cli.view.change import failed_lines, promoted_lines, waits_lines
 from routers.cli.view.progress import Item, Progress
@@ -68,12 +68,10 @@ class Following:
         try:
             self.watch.follow(self.session, self.change, self.after, self.seed)
         except KeyboardInterrupt:
-            if self.as_json:
-                self._print_document(self._report())
+            self._print_what_is_known()
             raise Interrupted(self.change) from None
         except Exception:
-            if self.as_json:
-                self._print_document(self._report())
+            self._print_what_is_known()
             raise
         self.session.catch_up()
         report = self._report()
@@ -93,6 +91,18 @@ class Following:
 
     def _print_document(self, report: ChangeReport) -> None:
         self.cli.terminal.document(document(report))
+
+    def _print_what_is_known(self) -> None:
+        """With `--json`: how the Change stands that is no longer followed, or its ID alone if nothing can be read."""
+        if not self.as_json:
+            return
+        try:
+            self.session.catch_up()
+            known = document(self._report())
+        except Exception as error:  # noqa: BLE001 - told, and the failure that led here is raised on by the caller
+            self.cli.terminal.warn(f"where the Change stands can't be read: {error}")
+            known = unknown_document(self.change)
+        self.cli.terminal.document(known)
 
     def _say(self, report: ChangeReport) -> None:
         terminal = self.cli.terminal
