@@ -14,7 +14,8 @@ class RepositoryError(Exception):
 class SnapshotRefused(Exception):
     """What an agent left can't become a ChangeSet; `reason` is a code, `paths` the percent-encoded culprits.
 
-    Codes: `nested_git`, `gitlink`, `symlink_outside`, `special_file`, `secret_in_changeset`, `too_large`.
+    Codes: `nested_git`, `gitlink`, `symlink_outside`, `special_file`, `secret_in_changeset`, `too_large`,
+    `unreadable` (git itself gave up on what is there).
     """
 
     def __init__(self, reason: str, paths: tuple[str, ...]) -> None:

@@ -1,5 +1,6 @@
 """git in the sandbox: whatever touches files that an agent can write, or content of a repository as files."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -12,17 +13,28 @@ LIMITS: Final = Limits(seconds=600.0, processes=512, output_bytes=64 * 1024, fil
 _FEW_THREADS: Final = (("pack.threads", "2"),)
 """One thread a core would pass the limit of processes on a large machine."""
 
+_GAVE_UP: Final = (1, 128)
+"""Exit codes of a git that ran and didn't like what it found."""
+
+_QUOTED: Final = re.compile(rb"['\"]([^'\"\n]+)['\"]")
+"""A path in a complaint of git."""
+
 _ALREADY_THERE: Final = (Path("/usr"), Path("/bin"))
 
 
 class ConfinedGitFailed(RuntimeError):
-    """git in the sandbox ended badly; the text holds its last lines."""
+    """git in the sandbox ended badly; the text holds its last lines.
+
+    too_much: it ran out of time or memory; gave_up: it ran and ended by itself; named: paths in its complaint, perhaps.
+    """
 
     def __init__(self, outcome: Outcome) -> None:
         said = outcome.output[-2_000:].decode(errors="replace").strip()
         how = f"was stopped ({outcome.killed})" if outcome.killed else f"ended with {outcome.exit_code}"
         super().__init__(f"git in the sandbox {how}: {said}")
-        self.timed_out = outcome.killed is Killed.TIME
+        self.too_much = outcome.killed in (Killed.TIME, Killed.MEMORY)
+        self.gave_up = outcome.exit_code in _GAVE_UP
+        self.named = tuple(dict.fromkeys(match[1] for match in _QUOTED.finditer(outcome.output)))
 
 
 def run_script(

@@ -16,7 +16,7 @@ from typing import IO, Final
 
 from commands.ports.git import SnapshotRefused
 from commands.ports.sandbox import Sandbox
-from domain.kernel.value import encode_path
+from domain.kernel.value import decode_path, encode_path
 from infra.git import transfer, tree
 from infra.git.blob import read_blobs
 from infra.git.checkout import INDEX
@@ -79,8 +79,18 @@ def take_snapshot(canonical: Path, sandbox: Sandbox, source: Source, secrets: Se
 
     Raises:
         SnapshotRefused: see the protocol.
-        ConfinedGitFailed: git couldn't read what is there.
+        ConfinedGitFailed: git couldn't run.
     """
+    search = SecretSearch(secrets)
+    try:
+        return _take(canonical, sandbox, source, search)
+    except SnapshotRefused as refused:
+        # A refusal is shown and stored, whatever it is for.
+        paths = tuple(encode_path(search.mask(decode_path(path))) for path in refused.paths)
+        raise SnapshotRefused(refused.reason, paths) from refused
+
+
+def _take(canonical: Path, sandbox: Sandbox, source: Source, search: SecretSearch) -> str:
     found = scan(source.folder)
     scratch = Path(tempfile.mkdtemp(prefix="snapshot-", dir=source.fork.parent))
     try:
@@ -90,7 +100,7 @@ def take_snapshot(canonical: Path, sandbox: Sandbox, source: Source, secrets: Se
         name = confined.snapshot()
         if name != source.base:
             with _opened(scratch / "pack") as pack:
-                _accept(canonical, source, name, pack, SecretSearch(secrets))
+                _accept(canonical, source, name, pack, search)
         return name
     finally:
         remove_tree(scratch)
@@ -106,8 +116,10 @@ class _Confined:
         try:
             self._run(_SNAPSHOT, *self._source.known)
         except ConfinedGitFailed as error:
-            if error.timed_out:
+            if error.too_much:
                 raise SnapshotRefused("too_large", ()) from error
+            if error.gave_up:
+                raise SnapshotRefused("unreadable", tuple(map(encode_path, error.named[:_NAMED]))) from error
             raise
         return require_object_name(self._read("tree").decode().strip())
 
@@ -203,7 +215,7 @@ def judge(
     _refuse("symlink_outside", _links_outside(canonical, env, name, changes))
     if not secrets.looks_for_nothing:
         kept = frozenset(entry.object for entry in tree.entries(canonical, source.base))
-        _refuse("secret_in_changeset", map(secrets.mask, secrets.paths(canonical, env, changes, kept)))
+        _refuse("secret_in_changeset", secrets.paths(canonical, env, changes, kept))
 
 
 def _links_outside(

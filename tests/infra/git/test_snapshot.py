@@ -174,6 +174,11 @@ def test_gitmodules_as_a_link(workspace: GitWorkspace, agent: Agent) -> None:
     assert refused(workspace) == ("special_file", (".gitmodules",))
 
 
+def test_what_git_itself_gives_up_on(workspace: GitWorkspace, agent: Agent) -> None:
+    agent(workspace, "ln -s README.md gitmod~1")
+    assert refused(workspace) == ("unreadable", ("gitmod~1",))
+
+
 def test_too_deep(workspace: GitWorkspace, agent: Agent) -> None:
     agent(workspace, "i=0; while [ $i -lt 250 ]; do mkdir d; cd d; i=$((i+1)); done; echo 1 > a")
     assert refused(workspace)[0] == "too_large"
@@ -216,6 +221,9 @@ def test_a_secret_in_a_file(canonical: GitCanonical, workspace: GitWorkspace, fo
 def test_a_secret_in_a_name_isnt_repeated(workspace: GitWorkspace) -> None:
     (workspace.folder / f"x-{SECRET}").write_text("")
     assert refused(workspace, SECRET) == ("secret_in_changeset", ("x-***",))
+    (workspace.folder / f"x-{SECRET}").unlink()
+    (workspace.folder / SECRET / ".git").mkdir(parents=True)
+    assert refused(workspace, SECRET) == ("nested_git", ("***/.git",))
 
 
 def test_a_secret_in_a_link(workspace: GitWorkspace, agent: Agent) -> None:
