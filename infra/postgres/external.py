@@ -32,8 +32,9 @@ class ExternalPostgres:
                 with psycopg.connect(self.dsn, connect_timeout=5) as connection:
                     version = connection.info.server_version
                 break
-            except psycopg.ProgrammingError as error:
-                raise PostgresError("DATABASE_URL isn't a PostgreSQL connection string") from error
+            except psycopg.ProgrammingError:
+                # The driver's text repeats parts of the string, a password perhaps.
+                raise PostgresError("DATABASE_URL isn't a PostgreSQL connection string") from None
             except psycopg.OperationalError as error:
                 if time.monotonic() > deadline:
                     raise PostgresError(f"the database at {self._place()} can't be reached: {error}") from None

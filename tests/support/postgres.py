@@ -3,7 +3,7 @@
 import fcntl
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
@@ -67,6 +67,9 @@ def shared_postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) ->
         with _exclusively(home / "template.lock"):
             _ensure_template(shared)
         yield shared
+    # Empty once the last user has stopped the server.
+    with suppress(OSError):
+        runtime.rmdir()
 
 
 @contextmanager
