@@ -160,7 +160,11 @@ def _database(settings: Settings, home: Home, progress: Callable[[str], None]) -
 def _context(settings: Settings, home: Home, store: PostgresStore) -> Context:
     sandboxes = Sandboxes(sandbox_settings(settings))
     host = AgentHost(
-        environ=os.environ, home=Path.home(), own=home.root, scratch=home.run, limits=settings.agent_limits
+        environ=os.environ,
+        home=Path.home(),
+        own=(home.root, home.workspaces),
+        scratch=home.run,
+        limits=settings.agent_limits,
     )
     return Context(
         writer=Writer(store.events),
@@ -172,7 +176,7 @@ def _context(settings: Settings, home: Home, store: PostgresStore) -> Context:
         people=GitPersonRepositories(),
         canonicals=CanonicalRepositories(home, sandboxes, store.installation_id()),
         sandbox=sandboxes,
-        setups=SetupCache(home.setup, settings.limits(0)),
+        setups=SetupCache(home.setup, settings.limits(0), int(settings.setup_cache)),
         agents=InstalledAgents(host),
         bounds=Bounds(slots=settings.max_agents, agent=settings.agent_limits, check=settings.limits(0)),
         clock=lambda: datetime.now(UTC),

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +19,8 @@ SYSTEM: Final = tuple(map(Path, ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/li
 _WHOLE: Final = (*map(Path, ("/", "/home", "/root", "/tmp", "/var", "/opt", "/mnt", "/media", "/srv")), *SYSTEM)
 
 
-def parse_bind(text: str, home: Path, own: Path) -> AgentBind:
-    """`PATH[:rw]` as a bind at the same path inside. home: the person's; own: the folder of Rhumbline's state.
+def parse_bind(text: str, home: Path, own: Sequence[Path]) -> AgentBind:
+    """`PATH[:rw]` as a bind at the same path inside. home: the person's; own: the folders of Rhumbline's state.
 
     Raises:
         AgentInputError: nothing is there, or it must not be let in.
@@ -37,7 +38,7 @@ def parse_bind(text: str, home: Path, own: Path) -> AgentBind:
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISSOCK(mode)):
         raise AgentInputError(f"--agent-bind {path}: neither a file nor a folder nor a socket")
     for each in dict.fromkeys((target, source)):
-        _require_harmless(path, each, writable, home.resolve(), own.resolve())
+        _require_harmless(path, each, writable, home.resolve(), [folder.resolve() for folder in own])
     return AgentBind(source=str(source), target=str(target), writable=writable)
 
 
@@ -60,20 +61,21 @@ def require_access(bind: AgentBind) -> None:
         )
 
 
-def _require_harmless(named: str, path: Path, writable: bool, home: Path, own: Path) -> None:
+def _require_harmless(named: str, path: Path, writable: bool, home: Path, own: Sequence[Path]) -> None:
     why = _harm(path, writable, home, own)
     if why:
         raise AgentInputError(f"--agent-bind {named}: {why}")
 
 
-def _harm(path: Path, writable: bool, home: Path, own: Path) -> str | None:
+def _harm(path: Path, writable: bool, home: Path, own: Sequence[Path]) -> str | None:
     if path in _WHOLE or home.is_relative_to(path):
         return f"{path} is too much to let in as a whole: name what the agent needs in it"
     closed = next((each for each in CLOSED if path.is_relative_to(each)), None)
     if closed is not None:
         return f"nothing below {closed} can be let in"
-    if path.is_relative_to(own) or own.is_relative_to(path):
-        return f"Rhumbline's own state lies in {own}: it can't be let in"
+    state = next((folder for folder in own if path.is_relative_to(folder) or folder.is_relative_to(path)), None)
+    if state is not None:
+        return f"Rhumbline's own state lies in {state}: it can't be let in"
     if path.is_relative_to(WORKSPACE) or WORKSPACE.is_relative_to(path):
         return f"{WORKSPACE} is the workspace's place inside"
     if writable and any(path.is_relative_to(each) for each in SYSTEM):
@@ -81,7 +83,7 @@ def _harm(path: Path, writable: bool, home: Path, own: Path) -> str | None:
     return None
 
 
-def open_binds(binds: tuple[AgentBind, ...], home: Path, own: Path) -> tuple[Bind, ...]:
+def open_binds(binds: tuple[AgentBind, ...], home: Path, own: Sequence[Path]) -> tuple[Bind, ...]:
     """The binds as they are now: what was a harmless path when the Change was made may be a link today.
 
     Raises:

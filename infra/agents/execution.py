@@ -26,12 +26,12 @@ TASK_FILE: Final = INSIDE / "task.json"
 
 @dataclass(frozen=True, slots=True)
 class AgentHost:
-    """Where agents run. environ: the person's, of whom values are let in by name; home: the person's; own: the folder
+    """Where agents run. environ: the person's, of whom values are let in by name; home: the person's; own: the folders
     of Rhumbline's state; scratch: for files that live as long as a run."""
 
     environ: Mapping[str, str]
     home: Path
-    own: Path
+    own: tuple[Path, ...]
     scratch: Path
     limits: Limits
 

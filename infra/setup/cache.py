@@ -18,17 +18,21 @@ from commands.setup import SetupFailed, setup_key
 from domain.check import Setup
 from domain.kernel.value import decode_path, sha256_hex
 from infra.sandbox.ownership import open_up, remove_tree, walk_tree
-from infra.setup.lock import EntryLock
+from infra.setup.lock import BUILDING, EntryLock
+from infra.setup.prune import prune
 
 LOCK_FILE_BYTES: Final = 64 * 1024**2
-BUILDING: Final = "building-"
 
 
 class SetupCache:
-    """`Setups` in a folder. An entry that was used isn't pruned before `close` (or the end of the process)."""
+    """`Setups` in a folder of about `keep_bytes`: each new entry makes the longest unused ones go.
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
-        self._folder, self._limits = folder, limits
+    An entry that was used isn't pruned before `close` (or the end of the process). limits: those of a step, but for
+    its time.
+    """
+
+    def __init__(self, folder: Path, limits: Limits, keep_bytes: int) -> None:
+        self._folder, self._limits, self._keep_bytes = folder, limits, keep_bytes
         self._used: dict[str, EntryLock] = {}
         self._guard = threading.Lock()
 
@@ -53,14 +57,18 @@ class SetupCache:
         lock = EntryLock(self._folder / f"{key}.lock")
         try:
             # Shared, the entry can't be pruned any more; while it isn't there, one of all that wait builds it.
+            built = False
             while not lock.share(cancel, until=entry.is_dir):
                 if lock.try_alone() and not entry.is_dir():
                     self._build(key, setup, canonical, commit, sandbox, cancel, on_output)
+                    built = True
             lock.touch()
         except BaseException:
             lock.close()
             raise
         self._keep(key, lock)
+        if built:
+            prune(self._folder, self._keep_bytes)
         return tuple(Bind(_host(entry, output), _host(WORKSPACE, output)) for output in setup.outputs)
 
     def close(self) -> None:

@@ -11,6 +11,9 @@ from commands.setup import SetupFailed
 
 POLL_SECONDS: Final = 0.05
 
+BUILDING: Final = "building-"
+"""How the names of folders begin that are no entries (yet, or any more)."""
+
 
 class EntryLock:
     """The lock of one entry, on an open file of its own; its file's time tells when the entry was used last."""

@@ -1,12 +1,12 @@
 """Room for new set-ups: the entries that were not used for the longest time go first, and none that is in use."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from infra.sandbox.ownership import open_up, remove_tree, walk_tree
-from infra.setup.cache import BUILDING
-from infra.setup.lock import EntryLock
+from infra.setup.lock import BUILDING, EntryLock
 
 BLOCK: Final = 512
 
@@ -26,7 +26,9 @@ def entries(folder: Path) -> list[Entry]:
     for each in sorted(folder.iterdir()) if folder.is_dir() else []:
         if each.is_dir() and not each.name.startswith(BUILDING):
             lock = folder / f"{each.name}.lock"
-            found.append(Entry(each.name, _size(each), lock.stat().st_mtime if lock.exists() else 0.0))
+            # Another process may prune it at this moment.
+            with suppress(FileNotFoundError):
+                found.append(Entry(each.name, _size(each), lock.stat().st_mtime if lock.exists() else 0.0))
     return found
 
 
@@ -48,7 +50,7 @@ def prune(folder: Path, keep_bytes: int) -> list[Entry]:
     for entry in to_prune(entries(folder), keep_bytes):
         lock = EntryLock(folder / f"{entry.key}.lock")
         try:
-            if lock.try_alone():
+            if lock.try_alone() and (folder / entry.key).is_dir():
                 _remove(folder, entry.key)
                 removed.append(entry)
         finally:

@@ -45,7 +45,7 @@ def environ() -> dict[str, str]:
 
 @pytest.fixture
 def host(environ: dict[str, str], person: Path, own: Path) -> AgentHost:
-    return AgentHost(environ=environ, home=person, own=own, scratch=own / "run", limits=LIMITS)
+    return AgentHost(environ=environ, home=person, own=(own,), scratch=own / "run", limits=LIMITS)
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ def test_the_checks_judge_the_base_green_and_the_script_reaches_the_goal(tmp_pat
     judges = judges_of_base(canonical, base, ())
     assert [check.name for check in judges.checks] == ["tests", "compiles"]
 
-    host = AgentHost({}, tmp_path / "home", tmp_path / "own", tmp_path / "run", Limits(seconds=60))
+    host = AgentHost({}, tmp_path / "home", (tmp_path / "own",), tmp_path / "run", Limits(seconds=60))
     agents = InstalledAgents(host)
     agent = agents.open(agents.prepare(AgentRequest(provider="scripted", script=SCRIPT)), sandboxed=True)
     planned = PlannedTask(key="t1", title="Shout", kind=TaskKind.IMPLEMENT, instructions=GOAL)

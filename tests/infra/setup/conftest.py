@@ -13,6 +13,7 @@ from infra.sandbox.settings import SandboxSettings
 from infra.setup.cache import SetupCache
 
 LIMITS = Limits(seconds=60, memory_bytes=512 * 1024**2, processes=64, output_bytes=64 * 1024)
+KEEP = 1024**3
 WHO = ("-c", "user.name=T", "-c", "user.email=t@example.org")
 
 
@@ -51,4 +52,4 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cache(folder: Path) -> SetupCache:
-    return SetupCache(folder, LIMITS)
+    return SetupCache(folder, LIMITS, KEEP)

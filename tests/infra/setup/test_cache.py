@@ -15,9 +15,9 @@ from commands.ports.sandbox import Execution, Limits, Outcome, Sandbox
 from commands.setup import SetupFailed
 from domain.check import Setup
 from infra.git.canonical import GitCanonical
-from infra.setup.cache import BUILDING, SetupCache
-from infra.setup.lock import EntryLock
-from tests.infra.setup.conftest import LIMITS
+from infra.setup.cache import SetupCache
+from infra.setup.lock import BUILDING, EntryLock
+from tests.infra.setup.conftest import KEEP, LIMITS
 
 Commit = Callable[..., str]
 
@@ -27,11 +27,15 @@ class Counting:
 
     def __init__(self, sandbox: Sandbox, toolchains: str | None = None) -> None:
         self._sandbox, self._toolchains = sandbox, toolchains
-        self.runs = 0
+        self.executions: list[Execution] = []
         self.before: Callable[[], None] = lambda: None
 
+    @property
+    def runs(self) -> int:
+        return len(self.executions)
+
     def run(self, execution: Execution, cancel: threading.Event | None = None) -> Outcome:
-        self.runs += 1
+        self.executions.append(execution)
         self.before()
         return self._sandbox.run(execution, cancel)
 
@@ -80,7 +84,7 @@ def test_it_outlives_the_process_that_made_it(
     base = commit(lock="one")
     binds = cache.prepare(step(), canonical, base, counting)
     cache.close()
-    assert SetupCache(folder, LIMITS).prepare(step(), canonical, base, counting) == binds
+    assert SetupCache(folder, LIMITS, KEEP).prepare(step(), canonical, base, counting) == binds
     assert counting.runs == 1
 
 
@@ -257,7 +261,7 @@ def test_waiting_for_another_builder_can_be_cancelled(
 
     def wait_and_be_cancelled() -> None:
         try:
-            SetupCache(folder, LIMITS).prepare(step(), canonical, base, counting, cancel)
+            SetupCache(folder, LIMITS, KEEP).prepare(step(), canonical, base, counting, cancel)
         except SetupFailed as error:
             results.append(str(error))
 
@@ -282,7 +286,7 @@ from infra.git.canonical import GitCanonical
 from infra.sandbox.bubblewrap import BubblewrapSandbox
 from infra.sandbox.settings import SandboxSettings
 from infra.setup.cache import SetupCache
-from tests.infra.setup.conftest import LIMITS
+from tests.infra.setup.conftest import KEEP, LIMITS
 
 class Dying(BubblewrapSandbox):
     def run(self, execution, cancel=None):
@@ -292,7 +296,7 @@ folder, repository, base, command = sys.argv[1:]
 sandbox = Dying(SandboxSettings.from_environment())
 canonical = GitCanonical(Path(repository), Path(repository).parent / "workspaces", sandbox, "installation")
 step = Setup(command=command, outputs=("deps",), lock_files=("lock",))
-SetupCache(Path(folder), LIMITS).prepare(step, canonical, base, sandbox)
+SetupCache(Path(folder), LIMITS, KEEP).prepare(step, canonical, base, sandbox)
 """
 
 
@@ -323,6 +327,31 @@ def test_two_that_found_no_entry_don_t_keep_each_other_from_building(tmp_path: P
 def test_limits_are_the_installation_s_but_for_the_time(
     folder: Path, canonical: GitCanonical, commit: Commit, counting: Counting
 ) -> None:
-    small = SetupCache(folder, Limits(seconds=1, output_bytes=1_000))
+    small = SetupCache(folder, Limits(seconds=1, output_bytes=1_000), KEEP)
     with pytest.raises(SetupFailed, match="output"):
         small.prepare(step("yes"), canonical, commit(lock="one"), counting)
+
+
+def test_a_step_gets_its_hosts_its_time_and_a_workspace_and_nothing_else(
+    cache: SetupCache, canonical: GitCanonical, commit: Commit, counting: Counting
+) -> None:
+    setup = Setup(command="mkdir deps", outputs=("deps",), hosts=("packages.example.org",), seconds=77)
+    (bind,) = cache.prepare(setup, canonical, commit(lock="one"), counting)
+    execution = counting.executions[0]
+    assert (execution.proxy_hosts, execution.limits.seconds) == (("packages.example.org",), 77)
+    assert execution.limits.memory_bytes == LIMITS.memory_bytes
+    assert (execution.binds, dict(execution.env), execution.stdin) == ((), {}, b"")
+    assert execution.workspace is not None
+    assert not execution.workspace.exists()
+    assert list(bind.source.iterdir()) == []
+
+
+def test_a_new_entry_makes_the_longest_unused_go(
+    folder: Path, canonical: GitCanonical, commit: Commit, counting: Counting
+) -> None:
+    base, setups = commit(lock="one"), [step(f"mkdir deps; echo {n} > deps/n") for n in range(3)]
+    for setup in setups:
+        cache = SetupCache(folder, LIMITS, keep_bytes=0)
+        (bind,) = cache.prepare(setup, canonical, base, counting)
+        cache.close()
+        assert names(folder) == [bind.source.parent.name]

@@ -9,7 +9,7 @@ from domain.check import Setup
 from infra.git.canonical import GitCanonical
 from infra.setup.cache import SetupCache
 from infra.setup.prune import Entry, entries, prune, to_prune
-from tests.infra.setup.conftest import LIMITS
+from tests.infra.setup.conftest import KEEP, LIMITS
 
 
 def test_the_longest_unused_go_first_and_no_more_than_must() -> None:
@@ -32,7 +32,7 @@ def test_what_is_in_use_stays_and_what_went_is_built_again(
     base = commit(lock="one")
     large = Setup(command="mkdir deps; head -c 300000 /dev/zero > deps/x; chmod 0 deps/x", outputs=("deps",))
     small = Setup(command="mkdir deps", outputs=("deps",))
-    other = SetupCache(folder, LIMITS)
+    other = SetupCache(folder, LIMITS, KEEP)
     (used,) = other.prepare(large, canonical, base, sandbox)
     cache.prepare(small, canonical, base, sandbox)
     cache.close()
