@@ -77,7 +77,7 @@ def _candidate(event: Any, envelope: Envelope) -> str:
 
 
 def _moved(row: Row, event: Event) -> Row:
-    return {"status": CANDIDATE_TABLE.after(row["id"], row["status"], event.type)}
+    return {"status": str(CANDIDATE_TABLE.after(row["id"], row["status"], event.type))}
 
 
 @MODEL.creates(e.CandidateCreated, CANDIDATES)
@@ -85,7 +85,7 @@ def _created(event: e.CandidateCreated, envelope: Envelope) -> Row:
     return {
         "id": event.candidate,
         "change": envelope.stream,
-        "status": CANDIDATE_TABLE.after(event.candidate, None, event.type),
+        "status": str(CANDIDATE_TABLE.after(event.candidate, None, event.type)),
         "ordinal": envelope.version,
         "base_generation": event.base_generation,
         "base_commit": event.base_commit,

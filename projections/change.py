@@ -70,7 +70,7 @@ def moved(row: Row, event: Event, target: str | None = None) -> Row:
     Raises:
         ImpossibleHistory: the table has no such arrow.
     """
-    return at_status(row, CHANGE_TABLE.after(row["id"], row["status"], event.type, target))
+    return at_status(row, str(CHANGE_TABLE.after(row["id"], row["status"], event.type, target)))
 
 
 def at_status(row: Row, status: str) -> Row:
@@ -94,7 +94,7 @@ def _created(event: e.ChangeCreated, envelope: Envelope) -> Row:
         "client_request_id": event.client_request_id,
         "goal_sha256": event.goal.sha256,
         "goal_size": event.goal.size,
-        "status": CHANGE_TABLE.after(envelope.stream, None, event.type),
+        "status": str(CHANGE_TABLE.after(envelope.stream, None, event.type)),
         "human_approval_required": False,
         "destructive_migration": False,
         "policy": event.policy,

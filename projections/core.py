@@ -32,7 +32,7 @@ class MissingRow(Exception):
     """An event about something that this read model never saw begin."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """A table of a read model.
 

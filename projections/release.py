@@ -43,7 +43,7 @@ def _begun(event: Event, released: e.Released, envelope: Envelope) -> Row:
         "generation": released.generation,
         "commit": released.commit,
         "change": released.change,
-        "status": RELEASE_TABLE.after(envelope.stream, None, event.type),
+        "status": str(RELEASE_TABLE.after(envelope.stream, None, event.type)),
         "promoted_at": released.promoted_at,
         "created_at": envelope.at,
         "updated_at": envelope.at,
@@ -51,7 +51,7 @@ def _begun(event: Event, released: e.Released, envelope: Envelope) -> Row:
 
 
 def _moved(row: Row, event: Event) -> Row:
-    return {"status": RELEASE_TABLE.after(row["id"], row["status"], event.type)}
+    return {"status": str(RELEASE_TABLE.after(row["id"], row["status"], event.type))}
 
 
 @MODEL.creates(e.ReleaseQueued, RELEASES)

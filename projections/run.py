@@ -57,7 +57,7 @@ def _started(event: RunStarted, envelope: Envelope) -> Row:
         "project": event.project,
         "attempt": event.attempt,
         "provider": event.provider,
-        "status": RUN_TABLE.after(envelope.stream, None, event.type),
+        "status": str(RUN_TABLE.after(envelope.stream, None, event.type)),
         "turns": 0,
         "base_commit": event.base_commit,
         "continues": event.continues.run if event.continues else None,
@@ -81,7 +81,7 @@ def _turned(row: Row, event: TurnRecorded, envelope: Envelope) -> Row:
 @MODEL.patches(RunFinished, table=RUNS, key=stream)
 def _finished(row: Row, event: RunFinished, envelope: Envelope) -> Row:
     return {
-        "status": RUN_TABLE.after(row["id"], row["status"], event.type, event.outcome),
+        "status": str(RUN_TABLE.after(row["id"], row["status"], event.type, event.outcome)),
         "reason": event.reason,
         "exit_code": event.exit_code,
         "cost_micros": event.cost,

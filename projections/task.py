@@ -54,7 +54,7 @@ def _task(event: Any, envelope: Envelope) -> str:
 
 
 def _moved(row: Row, event: Event, target: str | None = None) -> Row:
-    return {"status": TASK_TABLE.after(row["id"], row["status"], event.type, target)}
+    return {"status": str(TASK_TABLE.after(row["id"], row["status"], event.type, target))}
 
 
 def _charged(row: Row, cost: int | None) -> Row:
@@ -73,7 +73,7 @@ def _created(event: e.TaskCreated, envelope: Envelope) -> Row:
         "change": envelope.stream,
         "key": event.key,
         "kind": event.kind.value,
-        "status": TASK_TABLE.after(event.task, None, event.type, event.status),
+        "status": str(TASK_TABLE.after(event.task, None, event.type, event.status)),
         "ordinal": envelope.version,
         "depends_on": list(event.depends_on),
         "resources": list(event.resources),

@@ -122,32 +122,33 @@ class WhyQueries:
     def _chain(self, event: Row | None) -> tuple[tuple[Link, ...], bool]:
         """Event ← command ← event …, back to a command that nothing in the log caused."""
         links: list[Link] = []
+        told: set[str] = set()
         seen: set[str] = set()
         cause: str | None = event["event"] if event else None
         while cause is not None and cause not in seen:
             if len(links) >= MAX_LINKS:
                 return tuple(links), True
             seen.add(cause)
-            cause = self._step(cause, links, seen)
+            cause = self._step(cause, links, told)
         return tuple(links), False
 
-    def _step(self, cause: str, links: list[Link], seen: set[str]) -> str | None:
+    def _step(self, cause: str, links: list[Link], told: set[str]) -> str | None:
         """Add what `cause` names (an event and its command, or a command); returns what caused that."""
         event = self._timeline.event(cause)
         if event is not None:
             links.append(Link("event", cause, event["at"], event["actor"], event["sentence"]))
-            command = self._add_command(event["command"], links, seen)
+            command = self._add_command(event["command"], links, told)
             return event["causation"] or (command.causation if command else None)
-        command = self._add_command(cause, links, seen)
+        command = self._add_command(cause, links, told)
         if command is not None:
             return command.causation
         # The ID of a message begins with that of the event it derives from.
         return cause.split("/", 1)[0] if "/" in cause else None
 
-    def _add_command(self, command_id: str, links: list[Link], seen: set[str]) -> CommandFact | None:
-        command = None if command_id in seen else self._commands(command_id)
-        if command is not None:
-            seen.add(command_id)
+    def _add_command(self, command_id: str, links: list[Link], told: set[str]) -> CommandFact | None:
+        command = self._commands(command_id)
+        if command is not None and command_id not in told:
+            told.add(command_id)
             sentence = command_sentence(command.name, command.actor)
             links.append(Link("command", command_id, command.at, command.actor, sentence))
         return command

@@ -31,13 +31,13 @@ class Transaction(Protocol):
     """Exclusive use of the positions of the read models named when it began."""
 
     states: dict[str, ModelState]
-    """Without the read models that aren't there, or that another definition made."""
+    """Without the read models that aren't there, or that another definition made; `track` keeps it up to date."""
 
     def load(self, model: ReadModel, keys: Collection[Key]) -> dict[Key, Row]:
         """The rows that exist."""
         ...
 
-    def save(self, model: ReadModel, changed: Changed) -> None:
+    def save(self, changes: Sequence[tuple[ReadModel, Changed]]) -> None:
         """Write rows; on refusal nothing of this call is there, and the transaction goes on.
 
         Raises:
@@ -45,7 +45,9 @@ class Transaction(Protocol):
         """
         ...
 
-    def track(self, name: str, position: int, failure: Failure | None) -> None: ...
+    def track(self, names: Sequence[str], position: int, failure: Failure | None = None) -> None:
+        """Set where these read models stand."""
+        ...
 
 
 class Home(Views, Protocol):

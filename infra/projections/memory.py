@@ -35,7 +35,7 @@ class MemoryHome:
                         self._rows[table].pop(key, None)
                     else:
                         self._rows[table][key] = row
-            self._states.update(transaction.tracked)
+            self._states.update(transaction.states)
 
     def get(self, table: Table, *key: Any) -> Row | None:
         with self._lock:
@@ -80,7 +80,6 @@ class MemoryTransaction:
         self._rows = rows
         self.states = states
         self.changes: dict[str, Changed] = {name: {} for name in rows}
-        self.tracked: dict[str, ModelState] = {}
 
     def load(self, model: ReadModel, keys: Collection[Key]) -> dict[Key, Row]:
         found: dict[Key, Row] = {}
@@ -91,9 +90,11 @@ class MemoryTransaction:
                 found[key] = row
         return found
 
-    def save(self, model: ReadModel, changed: Changed) -> None:
-        for key, row in changed.items():
-            self.changes[key[0]][key] = row
+    def save(self, changes: Sequence[tuple[ReadModel, Changed]]) -> None:
+        for _, changed in changes:
+            for key, row in changed.items():
+                self.changes[key[0]][key] = row
 
-    def track(self, name: str, position: int, failure: Failure | None) -> None:
-        self.tracked[name] = ModelState(position, self.states[name].definition, failure)
+    def track(self, names: Sequence[str], position: int, failure: Failure | None = None) -> None:
+        for name in names:
+            self.states[name] = ModelState(position, self.states[name].definition, failure)

@@ -21,9 +21,9 @@ SCHEMA_LOCK: Final = 7305808869229538403
 
 STATES: Final = "SELECT name, position, definition, failed_position, failed_event, failure FROM views.tracking"
 LOCKED_STATES: Final = STATES + " WHERE name = ANY(%s) ORDER BY name FOR UPDATE"
-_TRACK: Final = (
-    "UPDATE views.tracking SET position = %s, failed_position = %s, failed_event = %s, failure = %s WHERE name = %s"
-)
+_TRACK: Final = """
+UPDATE views.tracking SET position = %s, failed_position = %s, failed_event = %s, failure = %s WHERE name = ANY(%s)
+"""
 
 # What a read model's own rows can bring about; everything else is the database's state, not the model's fault.
 REFUSALS: Final = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeError)
@@ -91,16 +91,21 @@ class PostgresTransaction:
                 rows.update((table.key_of(row), row) for row in found)
         return rows
 
-    def save(self, model: ReadModel, changed: Changed) -> None:
+    def save(self, changes: Sequence[tuple[ReadModel, Changed]]) -> None:
+        if not changes:
+            return
         try:
-            with self._connection.transaction():
-                write(self._connection, model, changed, statement.SCHEMA)
+            with self._connection.transaction(), self._connection.pipeline():
+                for model, changed in changes:
+                    write(self._connection, model, changed, statement.SCHEMA)
         except REFUSALS as error:
             raise RowsRefused(reason_of(error)) from error
 
-    def track(self, name: str, position: int, failure: Failure | None) -> None:
+    def track(self, names: Sequence[str], position: int, failure: Failure | None = None) -> None:
         details = (failure.position, failure.event, failure.reason) if failure else (None, None, None)
-        self._connection.execute(_TRACK, (position, *details, name))
+        self._connection.execute(_TRACK, (position, *details, list(names)))
+        for name in names:
+            self.states[name] = ModelState(position, self.states[name].definition, failure)
 
 
 def write(connection: Connection[DictRow], model: ReadModel, changed: Changed, schema: str) -> None:

@@ -59,10 +59,8 @@ class Projector:
             if not events:
                 return False
             with self._home.transaction(self._models) as transaction:
-                for model in self._models:
-                    if model.name in transaction.states:
-                        _follow(transaction, model, events)
-            return self._note(self._own_states())
+                _follow(transaction, self._models, events)
+            return self._note(transaction.states)
 
     def _next_position(self) -> int | None:
         """The lowest position of those that go on; None if all have stopped."""
@@ -145,18 +143,49 @@ class _Loaded(dict[Key, Row]):
                 self[key] = row
 
 
-def _follow(transaction: Transaction, model: ReadModel, events: Events) -> None:
-    """Bring one read model through a page of the log, as far as it gets."""
-    state = transaction.states[model.name]
-    fresh = [(position, envelope) for position, envelope in events if position > state.position]
-    if state.failure or not fresh:
-        return
-    changed, reached, failure = _applied(transaction, model, fresh, state.position)
+def _follow(transaction: Transaction, models: Sequence[ReadModel], events: Events) -> None:
+    """Bring the read models through a page of the log, each as far as it gets."""
+    end = events[-1][0]
+    changes: list[tuple[ReadModel, Changed]] = []
+    through: list[ReadModel] = []
+    for model in models:
+        state = transaction.states.get(model.name)
+        if state is None or state.failure is not None or state.position >= end:
+            continue
+        changed, reached, failure = _applied(transaction, model, _after(events, state.position), state.position)
+        if failure is not None:
+            _save_one(transaction, model, events, (changed, reached, failure))
+            continue
+        through.append(model)
+        if changed:
+            changes.append((model, changed))
     try:
-        transaction.save(model, changed)
+        transaction.save(changes)
     except RowsRefused:
-        reached, failure = _one_by_one(transaction, model, fresh, state.position)
-    transaction.track(model.name, reached, failure)
+        # One of them made rows that the home refuses: each by itself, so that it stops alone.
+        for model in through:
+            position = transaction.states[model.name].position
+            _save_one(transaction, model, events, _applied(transaction, model, _after(events, position), position))
+        return
+    if through:
+        transaction.track([model.name for model in through], end)
+
+
+def _after(events: Events, position: int) -> Events:
+    return events if events[0][0] > position else [event for event in events if event[0] > position]
+
+
+def _save_one(
+    transaction: Transaction, model: ReadModel, events: Events, applied: tuple[Changed, int, Failure | None]
+) -> None:
+    """Write what one read model made of the events; if it is refused, as far as it is accepted."""
+    changed, reached, failure = applied
+    try:
+        transaction.save([(model, changed)])
+    except RowsRefused:
+        position = transaction.states[model.name].position
+        reached, failure = _one_by_one(transaction, model, _after(events, position), position)
+    transaction.track([model.name], reached, failure)
 
 
 def _applied(
@@ -203,7 +232,7 @@ def _one_by_one(
         changed, reached, failure = _applied(transaction, model, [(place, envelope)], position)
         if failure is None:
             try:
-                transaction.save(model, changed)
+                transaction.save([(model, changed)])
             except RowsRefused as error:
                 failure = Failure.of(envelope, place, error)
         if failure is not None:

@@ -1,6 +1,7 @@
 """The SQL that a table's definition implies. Names come from read models, values never get into a statement."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from operator import itemgetter
 from typing import Any, Final, LiteralString
 
@@ -45,6 +46,7 @@ def _trusted(definition: str) -> sql.SQL:
     return sql.SQL(definition)
 
 
+@cache
 def encoder(table: Table) -> Callable[[Row], tuple[Any, ...]]:
     """A function from a row to what psycopg writes, in the order of the columns."""
     pick = itemgetter(*table.columns)
@@ -89,32 +91,38 @@ def copy_in(table: Table, schema: str) -> sql.Composed:
     return sql.SQL("COPY {} ({}) FROM STDIN").format(qualified(table, schema), _names(table.columns))
 
 
-def upsert(table: Table, schema: str = SCHEMA) -> sql.Composed:
+@cache
+def upsert(table: Table, schema: str = SCHEMA) -> bytes:
     changes = [
         sql.SQL("{0} = EXCLUDED.{0}").format(sql.Identifier(name)) for name in table.columns if name not in table.key
     ]
     action = sql.SQL("DO UPDATE SET {}").format(sql.SQL(", ").join(changes)) if changes else sql.SQL("DO NOTHING")
-    return sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) {}").format(
+    statement = sql.SQL("INSERT INTO {} ({}) VALUES ({}) ON CONFLICT ({}) {}").format(
         qualified(table, schema),
         _names(table.columns),
         sql.SQL(", ").join([sql.Placeholder()] * len(table.columns)),
         _names(table.key),
         action,
     )
+    return statement.as_bytes()
 
 
-def delete(table: Table, schema: str = SCHEMA) -> sql.Composed:
-    return sql.SQL("DELETE FROM {} WHERE ({}) = ({})").format(
+@cache
+def delete(table: Table, schema: str = SCHEMA) -> bytes:
+    statement = sql.SQL("DELETE FROM {} WHERE ({}) = ({})").format(
         qualified(table, schema), _names(table.key), sql.SQL(", ").join([sql.Placeholder()] * len(table.key))
     )
+    return statement.as_bytes()
 
 
-def load(table: Table) -> sql.Composed:
+@cache
+def load(table: Table) -> bytes:
     """Rows by primary key; one array for each column of the key (`key_arrays`)."""
     arrays = [sql.SQL("{}::{}[]").format(sql.Placeholder(), _base_type(table, column)) for column in table.key]
-    return sql.SQL("SELECT {} FROM {} WHERE ({}) IN (SELECT * FROM unnest({}))").format(
+    statement = sql.SQL("SELECT {} FROM {} WHERE ({}) IN (SELECT * FROM unnest({}))").format(
         _names(table.columns), qualified(table), _names(table.key), sql.SQL(", ").join(arrays)
     )
+    return statement.as_bytes()
 
 
 def key_arrays(keys: Sequence[Key]) -> list[list[Any]]:
