@@ -12,6 +12,10 @@ from commands.ports.git import RepositoryError
 from infra.git.process import Config, GitFailed, GitMissing, executable, git, line
 
 TRUSTED_KEY: Final = "safe.directory"
+IGNORE_KEY: Final = "core.excludesFile"
+
+_FOREIGN: Final = "dubious ownership"
+"""What git says of another user's repository."""
 
 _PROMISOR_KEYS: Final = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$"
 
@@ -52,17 +56,27 @@ def trusted() -> Config:
 
     Only this key is taken from the person's configuration, and only from outside of repositories.
     """
+    return tuple((TRUSTED_KEY, value) for value in _own_values(TRUSTED_KEY))
+
+
+def ignore_list() -> Config:
+    """The person's own list of files to ignore everywhere, as configuration of one command: patterns, no program."""
+    default = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "git" / "ignore"
+    return ((IGNORE_KEY, (_own_values(IGNORE_KEY, "--path") or [str(default)])[-1]),)
+
+
+def _own_values(key: str, *options: str) -> list[str]:
     found: list[bytes] = []
     for scope in ("--system", "--global"):
         shown = subprocess.run(
-            [executable(), "config", scope, "-z", "--get-all", TRUSTED_KEY],
+            [executable(), "config", scope, "-z", *options, "--get-all", key],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=_own_configuration(),
             check=False,
         )
         found += shown.stdout.split(b"\0")[:-1]
-    return tuple((TRUSTED_KEY, os.fsdecode(value)) for value in found)
+    return list(map(os.fsdecode, found))
 
 
 def _own_configuration() -> Mapping[str, str]:
@@ -88,21 +102,33 @@ def _real_folder(path: Path) -> Path:
 def _discover(folder: Path) -> Location:
     asked = ("--is-bare-repository", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir")
     try:
-        shown = git("-C", str(folder), "rev-parse", *asked, config=trusted()).stdout
-        bare, inside, git_dir, common = os.fsdecode(shown).removesuffix("\n").split("\n")
+        shown = _rev_parse(folder, *asked)
+        bare, inside, git_dir, common = shown.split("\n")
         common_dir = (folder / common).resolve(strict=True)
         top = Path(git_dir) if bare == "true" else _top_level(folder, common_dir, inside == "true")
     except GitFailed as error:
         raise RepositoryError(_why(folder, error)) from error
+    except OSError as error:
+        raise RepositoryError(f"{folder}: its git directory can't be read: {error}") from error
     except ValueError as error:
         raise RepositoryError(f"{folder}: a line feed in the path of a git directory isn't supported") from error
     owners = {place.stat().st_uid for place in (top, Path(git_dir), common_dir)}
     return Location(top, Path(git_dir), common_dir, bare == "true", foreign=owners != {os.geteuid()})
 
 
+def _rev_parse(folder: Path, *asked: str) -> str:
+    words = ("-C", str(folder), "rev-parse", *asked)
+    try:
+        return line(*words)
+    except GitFailed as error:
+        if _FOREIGN not in error.stderr:
+            raise
+        return line(*words, config=trusted())
+
+
 def _top_level(folder: Path, common_dir: Path, inside_work_tree: bool) -> Path:
     if inside_work_tree:
-        return Path(line("-C", str(folder), "rev-parse", "--show-toplevel", config=trusted()))
+        return Path(_rev_parse(folder, "--show-toplevel"))
     if common_dir.name == ".git":
         return common_dir.parent
     raise RepositoryError(f"{folder} lies inside of a git directory; name the work tree instead")
@@ -110,7 +136,7 @@ def _top_level(folder: Path, common_dir: Path, inside_work_tree: bool) -> Path:
 
 def _why(folder: Path, error: GitFailed) -> str:
     said = error.stderr
-    if "dubious ownership" in said:
+    if _FOREIGN in said:
         owner = folder.stat().st_uid
         return (
             f"{folder} belongs to another user (or its .git does; the folder's owner has the ID {owner}, you are "

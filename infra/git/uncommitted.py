@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from infra.git.discovery import Location
+from infra.git.discovery import Location, ignore_list
 from infra.git.process import GitFailed, git
 
 SECONDS: Final = 30.0
@@ -46,6 +46,7 @@ def _count(location: Location, commit: str) -> tuple[int, int]:
             "--no-renames",
             git_dir=git_dir,
             env={"GIT_OBJECT_DIRECTORY": str(location.common_dir / "objects"), "GIT_INDEX_FILE": str(index)},
+            config=ignore_list(),
             seconds=SECONDS,
         ).stdout
     rows = shown.split(b"\0")[:-1]

@@ -82,6 +82,18 @@ def test_what_the_repository_excludes_is_no_uncommitted_change(person: PersonGit
     assert inspect(person.path).warnings == ()
 
 
+def test_what_the_person_ignores_everywhere_is_no_uncommitted_change(
+    person: PersonGit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    person.write(".DS_Store", "x")
+    (tmp_path / "ignore").write_text(".DS_Store\n")
+    (tmp_path / "config").write_text(f"[core]\n\texcludesFile = {tmp_path}/ignore\n")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "none"))
+    assert len(inspect(person.path).warnings) == 1
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "config"))
+    assert inspect(person.path).warnings == ()
+
+
 def test_looking_for_changes_reads_a_split_index(person: PersonGit) -> None:
     person.git("update-index", "--split-index")
     person.write("README.md", "changed and longer\n")
