@@ -1,6 +1,7 @@
 """Load → decide → append: decisions over one or more streams that commit together or not at all."""
 
 import random
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
@@ -49,25 +50,53 @@ class Streams:
     def __init__(self, events: EventStore) -> None:
         self._events = events
         self._cache: OrderedDict[str, Loaded] = OrderedDict()
+        self._lock = threading.Lock()
 
     def load(self, stream: str) -> Loaded:
-        loaded = self._cache.get(stream, EMPTY)
+        """The stream as it stands in the store now. Safe to call from several threads."""
+        with self._lock:
+            loaded = self._cache.get(stream, EMPTY)
         evolve = decider_of(stream).evolve
         for stored in self._events.read(stream, after=loaded.version):
             loaded = Loaded(evolve(loaded.state, stored.envelope.event), stored.envelope.version, stored.hash)
-        self._cache[stream] = loaded
-        self._cache.move_to_end(stream)
-        if len(self._cache) > CACHED_STREAMS:
-            self._cache.popitem(last=False)
+        with self._lock:
+            self._cache[stream] = loaded
+            self._cache.move_to_end(stream)
+            if len(self._cache) > CACHED_STREAMS:
+                self._cache.popitem(last=False)
         return loaded
+
+
+class HeldLeases:
+    """The leases under which this process writes: what it appends to a stream is fenced by the stream's lease."""
+
+    def __init__(self) -> None:
+        self._leases: dict[str, Lease] = {}
+
+    def hold(self, stream: str, lease: Lease) -> None:
+        self._leases[stream] = lease
+
+    def drop(self, stream: str) -> Lease | None:
+        return self._leases.pop(stream, None)
+
+    def get(self, stream: str) -> Lease | None:
+        return self._leases.get(stream)
+
+    def items(self) -> tuple[tuple[str, Lease], ...]:
+        return tuple(self._leases.items())
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        return tuple(self._leases)
 
 
 class Unit:
     """One unit of work. `decide` folds what it decided at once, so that a later decision sees it."""
 
-    def __init__(self, events: EventStore, streams: Streams) -> None:
+    def __init__(self, events: EventStore, streams: Streams, held: HeldLeases) -> None:
         self._events = events
         self._streams = streams
+        self._held = held
         self._now: dict[str, Loaded] = {}
         self._first: dict[str, int] = {}
         self._sealed: dict[str, list[Sealed]] = {}
@@ -112,7 +141,8 @@ class Unit:
     def commit(
         self, handled: Iterable[Handled] = (), messages: Iterable[Message] = (), fences: Iterable[Lease] = ()
     ) -> int:
-        """Append everything in one transaction; returns the log's position afterwards."""
+        """Append everything in one transaction, fenced by what this process holds of it; returns the log's position."""
+        own = tuple(lease for stream in self._sealed if (lease := self._held.get(stream)) is not None)
         opened = tuple(effect for effect in self._effects if effect.effect_id not in self._closed)
         return self._events.commit(
             Commit(
@@ -123,7 +153,7 @@ class Unit:
                 messages=tuple(messages),
                 effects=opened,
                 effects_closed=self._closed,
-                fences=tuple(fences),
+                fences=tuple(dict.fromkeys((*fences, *own))),
             )
         )
 
@@ -134,10 +164,11 @@ class Writer:
     def __init__(self, events: EventStore, pause: Callable[[float], None] = time.sleep) -> None:
         self.events = events
         self.streams = Streams(events)
+        self.held = HeldLeases()
         self._pause = pause
 
     def unit(self) -> Unit:
-        return Unit(self.events, self.streams)
+        return Unit(self.events, self.streams, self.held)
 
     def transact(self, work: Callable[[Unit], T]) -> T:
         """Run `work`, which decides and commits on the unit that it is given.

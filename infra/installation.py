@@ -31,7 +31,7 @@ class LocalInstallation:
                 on_output(effect.effect_id, source, chunk)
 
         with open_app(load_settings(), progress, output) as app:
-            yield LocalSession(app)
+            yield LocalSession(app, progress)
 
     def doctor(self) -> "tuple[Finding, ...]":
         from infra.doctor import examine

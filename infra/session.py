@@ -30,8 +30,9 @@ Progress = Callable[[str, int, int], None]
 class LocalSession:
     """`Session` on an `App` of this process."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: App, progress: Callable[[str], None] = lambda _: None) -> None:
         self._app = app
+        self._progress = progress
         self.ctx: Context = app.ctx
         self.actor = app.actor
         self.queries: Queries = ViewQueries(app.views, app.store)
@@ -42,13 +43,17 @@ class LocalSession:
         return submitted
 
     def adopt(self, change: str) -> None:
+        state = self.ctx.writer.state(change)
+        if state is not None and not state.is_terminal:
+            # Without the isolation that it was submitted with, nothing of it may run here.
+            self.ctx.sandbox(state.sandboxed)
         self._app.engine.adopt(change)
 
     def follow(self, change: str, after: int = 0) -> Iterator[Stored]:
         wake = threading.Event()
         events = self.ctx.writer.events
         events.listen(wake)
-        position = after
+        position, told = after, ""
         try:
             while True:
                 wake.clear()
@@ -62,6 +67,7 @@ class LocalSession:
                 if not page:
                     if settled:
                         return
+                    told = self._tell(self.trouble(change), told)
                     wake.wait(LOOK_SECONDS)
         finally:
             events.unlisten(wake)
@@ -74,6 +80,23 @@ class LocalSession:
             and not store.outbox.due(END_OF_TIME, 1, (change,))
             and not store.effects.of_change(change)
         )
+
+    def trouble(self, change: str) -> str:
+        """What keeps the Change waiting though no person is asked: a fault that is tried again; empty without one."""
+        if self._app.runner.trouble:
+            return self._app.runner.trouble
+        for effect in self._app.store.effects.of_change(change):
+            if effect.last_error:
+                return f"{effect.kind} waits: {effect.last_error}; it is tried again"
+        for message in self._app.store.outbox.due(END_OF_TIME, PAGE, (change,)):
+            if message.last_error:
+                return f"{message.message.name} waits: {message.last_error}; it is tried again"
+        return ""
+
+    def _tell(self, trouble: str, told: str) -> str:
+        if trouble and trouble != told:
+            self._progress(trouble)
+        return trouble
 
     def catch_up(self) -> None:
         self._app.projector.catch_up()

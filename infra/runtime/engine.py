@@ -16,6 +16,7 @@ from commands.effect import EffectKind, run_effect
 from commands.handlers.deliver import Delivery, deliver
 from commands.perform.performance import Performance, Performer, perform
 from commands.ports.store import ChangeBusy, Effect, FenceLost, Lease
+from commands.unit import HeldLeases
 from infra.runtime.router import Router
 
 log = structlog.get_logger(__name__)
@@ -57,10 +58,13 @@ class Engine:
     wake: threading.Event
     on_output: Callable[[Effect, str, bytes], None] = field(default=lambda _effect, _source, _chunk: None)
     _leader: Lease | None = None
-    _changes: dict[str, Lease] = field(default_factory=dict)
     _running: dict[str, Running] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(64, "effect"))
+
+    @property
+    def _held(self) -> HeldLeases:
+        return self.ctx.writer.held
 
     # -- which Changes are ours --------------------------------------------------------------------------------
 
@@ -74,11 +78,11 @@ class Engine:
         if lease is None:
             holder = self.ctx.leases.holder_of(change_lease(change))
             raise ChangeBusy(f"{change} is being worked on by another process ({holder})")
-        self._changes[change] = lease
+        self._held.hold(change, lease)
         self.wake.set()
 
     def give_up(self, change: str) -> None:
-        lease = self._changes.pop(change, None)
+        lease = self._held.drop(change)
         if lease is not None:
             self.ctx.leases.release(lease)
 
@@ -86,10 +90,10 @@ class Engine:
         """Renew what this process holds; what was taken over is stopped."""
         if self._leader is not None and not self.ctx.leases.renew(self._leader):
             self._leader = None
-        for change, lease in list(self._changes.items()):
+        for change, lease in self._held.items():
             if not self.ctx.leases.renew(lease):
                 log.warning("change.taken_over", change=change)
-                del self._changes[change]
+                self._held.drop(change)
                 self._cancel(lambda effect, lost=change: effect.change == lost)  # type: ignore[misc]
 
     # -- one step ----------------------------------------------------------------------------------------------
@@ -114,14 +118,14 @@ class Engine:
         return self.projector.step() or routed
 
     def _deliver(self) -> bool:
-        changes = tuple(self._changes)
+        changes = self._held.streams
         if not changes:
             return False
         due = self.ctx.outbox.due(self.ctx.clock(), DELIVERIES, changes)
         return [deliver(self.ctx, message) for message in due].count(Delivery.HANDLED) > 0
 
     def _start_effects(self) -> bool:
-        changes = tuple(self._changes)
+        changes = self._held.streams
         if not changes:
             return False
         due = self.ctx.effects.open(self.ctx.clock(), changes)
@@ -160,7 +164,7 @@ class Engine:
                 self.ctx.slots.free(effect.effect_id)
             return False
         running = Running(effect, threading.Event())
-        lease = self._changes.get(effect.change or "")
+        lease = self._held.get(effect.change or "")
         performance = Performance(
             ctx=self.ctx,
             effect=effect,
@@ -199,7 +203,7 @@ class Engine:
         """Stop agents and checks, wait for their threads, hand back every lease. What is open stays open."""
         self._cancel(lambda _effect: True)
         self._pool.shutdown(wait=True)
-        for change in list(self._changes):
+        for change in self._held.streams:
             self.give_up(change)
         if self._leader is not None:
             self.ctx.leases.release(self._leader)
