@@ -8,6 +8,7 @@ from infra.projections.commands import commands_of
 from infra.projections.postgres import PostgresHome
 from projections.candidate import CandidateQueries
 from projections.change import ChangeQueries
+from projections.cost import Cost, CostQueries
 from projections.run import RunQueries
 from projections.task import TaskQueries
 from projections.timeline import TimelineQueries
@@ -54,6 +55,9 @@ class ViewQueries:
 
     def run(self, run: str) -> dict[str, Any] | None:
         return RunQueries(self.views).get(run)
+
+    def cost(self, change: str) -> Cost:
+        return CostQueries(self.views).of_change(change)
 
     def timeline(self, change: str) -> Rows:
         return list(TimelineQueries(self.views).of_change(change, limit=TIMELINE_ROWS).rows)

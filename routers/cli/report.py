@@ -9,7 +9,7 @@ from commands.ports.objects import ObjectMissing, Objects
 from domain.change.status import TERMINAL_CHANGE, ChangeStatus
 from domain.check import Variant
 from domain.kernel.event import BlobRef
-from projections.change import goal_of, spent_of
+from projections.change import goal_of
 from routers.cli.exits import Exit
 from routers.cli.session import Queries
 
@@ -121,6 +121,7 @@ class ChangeReport:
 def change_report(queries: Queries, objects: Objects, row: dict[str, Any]) -> ChangeReport:
     """The report of the Change whose row of the read model `changes` this is."""
     change = str(row["id"])
+    cost = queries.cost(change)
     tasks = tuple(_task(task) for task in queries.tasks(change))
     candidates = tuple(_candidate(each, queries.evidence(each["id"])) for each in queries.candidates(change))
     return ChangeReport(
@@ -130,8 +131,8 @@ def change_report(queries: Queries, objects: Objects, row: dict[str, Any]) -> Ch
         status=row["status"],
         reason=_reason(row, tasks),
         risk_tier=row["risk_tier"],
-        cost=spent_of(row),
-        known_cost=row["known_micros"],
+        cost=cost.total,
+        known_cost=cost.known,
         budget=row["budget_micros"],
         base_commit=row["base_commit"],
         commit=row["promoted_commit"],

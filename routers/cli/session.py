@@ -10,6 +10,7 @@ from commands.context import Context
 from commands.ports.git import ChangedFile
 from commands.ports.store import Stored
 from commands.submit import Submission, Submitted
+from projections.cost import Cost
 from projections.why import Why
 from routers.cli.exits import Saying
 
@@ -59,6 +60,10 @@ class Queries(Protocol):
     def runs(self, change: str) -> list[dict[str, Any]]: ...
 
     def run(self, run: str) -> dict[str, Any] | None: ...
+
+    def cost(self, change: str) -> Cost:
+        """Of its planning and of all its runs, those that were lost or cancelled, too."""
+        ...
 
     def timeline(self, change: str) -> list[dict[str, Any]]: ...
 

@@ -23,7 +23,8 @@ def list_changes(cli: Cli, limit: int, status: str | None, as_json: bool) -> Exi
         if as_json:
             cli.terminal.document([document(_report(session, row)) for row in rows])
         else:
-            cli.terminal.result(list_lines([(row, goal_text(session.ctx.objects, row)) for row in rows]))
+            cells = [(row, goal_text(session.ctx.objects, row), session.queries.cost(row["id"]).total) for row in rows]
+            cli.terminal.result(list_lines(cells))
     return Exit.DONE
 
 

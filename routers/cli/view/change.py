@@ -1,5 +1,6 @@
 """What is shown of a Change: in a list, in full, at its end, and when it waits or failed."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
@@ -31,9 +32,11 @@ SHOWN_FILES: Final = 30
 SHOWN_OUTPUT_LINES: Final = 20
 BAR: Final = 20
 
+_CODE: Final = re.compile(r"[a-z0-9_]+")
 
-def list_lines(rows: Sequence[tuple[dict[str, Any], str]]) -> list[Line]:
-    """One line for each row of `changes` and its goal, newest first as given."""
+
+def list_lines(rows: Sequence[tuple[dict[str, Any], str, int | None]]) -> list[Line]:
+    """One line for each row of `changes` with its goal and cost, newest first as given."""
     if not rows:
         return [plain('there is no Change yet: rhumb run "GOAL" --repo PATH makes one')]
     cells: list[Sequence[str | Line]] = [[heading(h) for h in ("CHANGE", "STATUS", "COST", "SINCE", "GOAL")]]
@@ -41,11 +44,11 @@ def list_lines(rows: Sequence[tuple[dict[str, Any], str]]) -> list[Line]:
         [
             row["id"],
             status(row["status"]),
-            show_usd(None if row["unknown_costs"] else row["known_micros"]),
+            show_usd(cost),
             time.moment(row["created_at"]),
             one_line(goal, GOAL_IN_LIST),
         ]
-        for row, goal in rows
+        for row, goal, cost in rows
     ]
     return columns(cells)
 
@@ -68,7 +71,7 @@ def facts(report: ChangeReport, with_commit: bool = True) -> list[Line]:
     """Names and values, without those that there are not."""
     pairs: list[tuple[str, str | Line | None]] = [
         ("goal", one_line(report.goal, 200)),
-        ("reason", None if report.reason is None else one_line(report.reason)),
+        ("reason", None if report.reason is None else words(report.reason)),
         ("risk tier", report.risk_tier),
         ("commit", report.commit if with_commit else None),
         ("branch", report.branch),
@@ -98,7 +101,7 @@ def task_lines(tasks: Iterable[TaskReport]) -> list[Line]:
                 task.kind,
                 status(task.status),
                 f"{task.attempts} attempt{'' if task.attempts == 1 else 's'}",
-                one_line(task.detail or task.reason or ""),
+                words(task.detail or task.reason or ""),
             )
             for task in tasks
         ]
@@ -182,10 +185,10 @@ def failed_lines(report: ChangeReport, outputs: Sequence[tuple[CheckRun, bytes]]
         lines = [join(f"{report.id} was promoted as {report.commit}, but its release failed: ", _why(report))]
     for task in report.tasks:
         if task.status == "failed":
-            lines.append(plain(f"  {short_task(task.id)} failed: {one_line(task.detail or task.reason or '')}"))
+            lines.append(plain(f"  {short_task(task.id)} failed: {words(task.detail or task.reason or '')}"))
     candidate = report.candidate
     if candidate is not None and candidate.status == "rejected" and (why := candidate.detail or candidate.reason):
-        lines.append(plain(f"  {candidate.id} was rejected: {one_line(why)}"))
+        lines.append(plain(f"  {candidate.id} was rejected: {words(why)}"))
     for run, output in outputs:
         lines += output_block(run, output)
     return [*lines, *_where_the_rest_is(report)]
@@ -229,6 +232,11 @@ def ways_on(report: ChangeReport) -> list[tuple[str, str]]:
     return [*ways, (f"rhumb why {change}", "says what led here")]
 
 
+def words(reason: str) -> str:
+    """A code of ours (`base_red`) as words; a sentence stays as it is, since it may name files."""
+    return reason.replace("_", " ") if _CODE.fullmatch(reason) else one_line(reason)
+
+
 def _where_the_rest_is(report: ChangeReport) -> list[Line]:
     commands = [(f"rhumb why {report.id}", "says what led here")]
     candidate = report.candidate
@@ -245,13 +253,13 @@ def _where_the_rest_is(report: ChangeReport) -> list[Line]:
 
 
 def _why(report: ChangeReport) -> Line:
-    return styled(one_line((report.reason or report.status).replace("_", " ")), "bold")
+    return styled(words(report.reason or report.status), "bold")
 
 
 def _candidate_title(candidate: CandidateReport) -> str:
     commit = f", commit {candidate.commit[:SHORT_COMMIT]}" if candidate.commit else ""
     why = candidate.detail or candidate.reason
-    return f"{candidate.id}: {candidate.status}{commit}{f' ({one_line(why)})' if why else ''}"
+    return f"{candidate.id}: {candidate.status}{commit}{f' ({words(why)})' if why else ''}"
 
 
 def _remarks(run: CheckRun) -> str:

@@ -8,17 +8,14 @@ from commands.ports.agent import AgentRequest
 from commands.ports.git import RepositoryError
 from domain.change import event as e
 from domain.check import CheckSource
-from domain.kernel.event import Event
-from tests.routers.cli.history import COST, RESULT, History
+from tests.routers.cli.history import COST, RESULT
 from tests.routers.cli.house import CHANGE, House, Rhumb
 
 
-def after_request(history: History, *parts: list[Event]) -> list[Event]:
-    return history.of(*parts)
-
-
 def play_whole(house: House, cost: int | None = COST) -> None:
-    house.then(*house.history().whole(cost)[2:])
+    history = house.history()
+    house.plays.append(lambda: house.happen(history.run, *history.run_events(b"", cost), change=CHANGE))
+    house.then(*history.whole(cost)[2:])
 
 
 def test_a_promoted_run_shows_everything_and_ends_0(house: House, rhumb: Rhumb) -> None:
@@ -74,6 +71,15 @@ def test_an_unknown_cost_is_said_to_be_unknown(house: House, rhumb: Rhumb) -> No
 
 def test_an_unknown_cost_is_null_in_the_document(house: House, rhumb: Rhumb) -> None:
     play_whole(house, cost=None)
+    assert rhumb.run("--json").document["costUsd"] is None
+
+
+def test_the_cost_of_a_cancelled_run_is_unknown_too(house: House, rhumb: Rhumb) -> None:
+    history = house.history()
+    house.then(*history.ready()[2:], *history.started())
+    started, ended = history.run_events(b"", None)
+    house.plays.append(lambda: house.happen(history.run, started, ended, change=CHANGE))
+    house.then(e.TaskCancelled(task=history.task, run=history.run), e.ChangeCancelled())
     assert rhumb.run("--json").document["costUsd"] is None
 
 

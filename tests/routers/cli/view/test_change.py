@@ -115,7 +115,7 @@ def test_failed() -> None:
     assert text(failed_lines(report, [(FAILED, b"E  assert [1]\n\x1b[31m1 failed\n")])) == golden(
         """
         chg_1 wasn't promoted: no candidate can ship
-          task t1 failed: no_changes
+          task t1 failed: no changes
           cand_1 was rejected: tests failed
           tests: exit code 1
             E  assert [1]
@@ -149,6 +149,11 @@ def test_waiting(status: str, way: str) -> None:
     assert shown.startswith("chg_1 waits for a person: somebody must look\n")
     assert f"  {way}\n" in shown
     assert "  rhumb why chg_1  says what led here\n" in shown
+
+
+def test_a_reason_that_names_a_file_keeps_its_name() -> None:
+    report = replace(REPORT, status="awaiting_approval", commit=None, reason="it alters what judges it: test_a_b.py")
+    assert "it alters what judges it: test_a_b.py\n" in text(waits_lines(report))
 
 
 def test_releasing_is_promoted() -> None:
@@ -196,8 +201,8 @@ def test_an_empty_diff_stat() -> None:
 
 
 def test_list() -> None:
-    row = {"id": "chg_1", "status": "failed", "unknown_costs": 1, "known_micros": 5, "created_at": START}
-    assert text(list_lines([(row, "g" * 100)])) == golden(
+    row = {"id": "chg_1", "status": "failed", "created_at": START}
+    assert text(list_lines([(row, "g" * 100, None)])) == golden(
         f"""
         CHANGE  STATUS  COST     SINCE             GOAL
         chg_1   failed  unknown  2026-03-01 12:00  {"g" * 59}…
