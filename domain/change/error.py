@@ -76,13 +76,6 @@ class NotADeadLetter(DomainError):
         super().__init__(f"{task} is {why}, not a dead letter: there is nothing to retry")
 
 
-class TasksOpen(DomainError):
-    """A Candidate holds the work of all Tasks."""
-
-    def __init__(self, change: str, tasks: Iterable[str]) -> None:
-        super().__init__(f"{change} can't be composed yet: not completed are {', '.join(tasks)}")
-
-
 class TooManyCandidates(DomainError):
     def __init__(self, change: str, live: int) -> None:
         super().__init__(f"{change} has {live} live Candidates, which is the limit: wait until one of them settles")

@@ -1,7 +1,6 @@
 """Folding the events of a Change: every status moves along its table; a log that doesn't is refused."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from domain.change import event as e
@@ -9,6 +8,7 @@ from domain.change.evolve_candidate import CANDIDATE_EVENTS
 from domain.change.evolve_task import TASK_EVENTS, changeset_proposed, task_created
 from domain.change.state import CandidateState, ChangeState, TaskState
 from domain.change.status import CANDIDATE_TABLE, CHANGE_TABLE, CandidateStatus, ChangeStatus
+from domain.kernel.changed import changed
 from domain.kernel.errors import ImpossibleHistory, UnknownEvent
 from domain.kernel.event import Event
 
@@ -40,11 +40,11 @@ def _of_task(state: ChangeState, event: Any) -> ChangeState:
         raise ImpossibleHistory(f"Change {state.id}: {event.type} of an unknown Task {event.task}")
     after = TASK_EVENTS[type(event)](task, event)
     spent = state.spent + (getattr(event, "cost", None) or 0)
-    changed = replace(state, tasks={**state.tasks, task.id: after}, spent=spent)
+    moved = changed(state, tasks={**state.tasks, task.id: after}, spent=spent)
     if isinstance(event, e.TaskBlocked):
-        stopped = replace(after, left_when_stopped=changed.left)
-        return replace(changed, tasks={**changed.tasks, task.id: stopped})
-    return changed
+        stopped = changed(after, left_when_stopped=moved.left)
+        return changed(moved, tasks={**moved.tasks, task.id: stopped})
+    return moved
 
 
 def _of_candidate(state: ChangeState, event: Any) -> ChangeState:
@@ -52,8 +52,8 @@ def _of_candidate(state: ChangeState, event: Any) -> ChangeState:
     if candidate is None:
         raise ImpossibleHistory(f"Change {state.id}: {event.type} of an unknown Candidate {event.candidate}")
     after = CANDIDATE_EVENTS[type(event)](candidate, event)
-    changed = replace(state, candidates={**state.candidates, candidate.id: after})
-    return _APPROVAL_MOVES[type(event)](changed, event) if type(event) in _APPROVAL_MOVES else changed
+    moved = changed(state, candidates={**state.candidates, candidate.id: after})
+    return _ALSO_MOVES_THE_CHANGE[type(event)](moved, event) if type(event) in _ALSO_MOVES_THE_CHANGE else moved
 
 
 def _moved(state: ChangeState, event: Event, target: str | None = None) -> ChangeStatus:
@@ -88,15 +88,15 @@ def _compile_started(state: ChangeState, event: e.CompileStarted) -> ChangeState
         raise ImpossibleHistory(f"Change {state.id}: compile {event.compile} follows {state.compile}")
     # After a raise while planning the Change is compiling already: this only counts.
     status = state.status if state.status is ChangeStatus.COMPILING and state.compile else _moved(state, event)
-    return replace(state, status=status, compile=event.compile)
+    return changed(state, status=status, compile=event.compile)
 
 
 def _base_verified(state: ChangeState, event: e.BaseVerified) -> ChangeState:
-    return replace(state, base_verified=True)
+    return changed(state, base_verified=True)
 
 
 def _compiled(state: ChangeState, event: e.ChangeCompiled) -> ChangeState:
-    return replace(
+    return changed(
         state,
         status=_moved(state, event),
         plan=event.plan,
@@ -113,15 +113,15 @@ def _compiled(state: ChangeState, event: e.ChangeCompiled) -> ChangeState:
 def _tier_raised(state: ChangeState, event: e.TierRaised) -> ChangeState:
     if state.tier is not None and event.tier.rank <= state.tier.rank:
         raise ImpossibleHistory(f"Change {state.id}: the tier {state.tier} can't be raised to {event.tier}")
-    return replace(state, tier=event.tier)
+    return changed(state, tier=event.tier)
 
 
 def _stopped(state: ChangeState, event: e.ChangeFailed | e.ChangeBlocked | e.ChangeBudgetBlocked) -> ChangeState:
-    return replace(state, status=_moved(state, event), reason=event.reason)
+    return changed(state, status=_moved(state, event), reason=event.reason)
 
 
 def _ended(state: ChangeState, event: e.ChangeCancelled | e.ChangeCompleted) -> ChangeState:
-    return replace(state, status=_moved(state, event))
+    return changed(state, status=_moved(state, event))
 
 
 def _budget_raised(state: ChangeState, event: e.BudgetRaised) -> ChangeState:
@@ -129,7 +129,7 @@ def _budget_raised(state: ChangeState, event: e.BudgetRaised) -> ChangeState:
         raise ImpossibleHistory(f"Change {state.id}: the budget goes down from {state.budget} to {event.budget}")
     moves = event.target is not state.status
     verifies = event.target is ChangeStatus.VERIFYING
-    return replace(
+    return changed(
         state,
         status=_moved(state, event, event.target) if moves else state.status,
         budget=event.budget,
@@ -142,7 +142,7 @@ def _budget_raised(state: ChangeState, event: e.BudgetRaised) -> ChangeState:
 def _task_created(state: ChangeState, event: e.TaskCreated) -> ChangeState:
     if event.task in state.tasks:
         raise ImpossibleHistory(f"Change {state.id}: Task {event.task} is created twice")
-    return replace(state, tasks={**state.tasks, event.task: task_created(event)})
+    return changed(state, tasks={**state.tasks, event.task: task_created(event)})
 
 
 def _changeset_proposed(state: ChangeState, event: e.ChangeSetProposed) -> ChangeState:
@@ -150,15 +150,15 @@ def _changeset_proposed(state: ChangeState, event: e.ChangeSetProposed) -> Chang
     if task is None or event.changeset in state.changesets:
         raise ImpossibleHistory(f"Change {state.id}: ChangeSet {event.changeset} is proposed twice or by no Task")
     proposed = changeset_proposed(event)
-    return replace(
+    return changed(
         state,
         changesets={**state.changesets, proposed.id: proposed},
-        tasks={**state.tasks, task.id: replace(task, changeset=proposed.id)},
+        tasks={**state.tasks, task.id: changed(task, changeset=proposed.id)},
     )
 
 
 def _verification_started(state: ChangeState, event: e.VerificationStarted) -> ChangeState:
-    return replace(state, status=_moved(state, event), round=state.round + 1)
+    return changed(state, status=_moved(state, event), round=state.round + 1)
 
 
 def _tasks_rerun(state: ChangeState, event: e.TasksRerun) -> ChangeState:
@@ -168,10 +168,10 @@ def _tasks_rerun(state: ChangeState, event: e.TasksRerun) -> ChangeState:
     if event.candidate is not None:
         if event.candidate not in candidates:
             raise ImpossibleHistory(f"Change {state.id}: re-run for an unknown Candidate {event.candidate}")
-        candidates = {**candidates, event.candidate: replace(candidates[event.candidate], rerun=True)}
+        candidates = {**candidates, event.candidate: changed(candidates[event.candidate], rerun=True)}
     restack = event.trigger == "dependency_merge_conflict"
     conflict = event.trigger in ("file_conflict", "rebase")
-    return replace(
+    return changed(
         state,
         status=status,
         candidates=candidates,
@@ -185,7 +185,7 @@ def _candidate_created(state: ChangeState, event: e.CandidateCreated) -> ChangeS
         raise ImpossibleHistory(f"Change {state.id}: Candidate {event.candidate} is created twice")
     candidates = dict(state.candidates)
     if event.recomposes is not None:
-        candidates[event.recomposes] = replace(candidates[event.recomposes], recomposed=True)
+        candidates[event.recomposes] = changed(candidates[event.recomposes], recomposed=True)
     candidates[event.candidate] = CandidateState(
         id=event.candidate,
         base_generation=event.base_generation,
@@ -195,41 +195,41 @@ def _candidate_created(state: ChangeState, event: e.CandidateCreated) -> ChangeS
         round=state.round,
         recompositions=event.recompositions,
     )
-    return replace(state, candidates=candidates, fresh_lineage=False)
+    return changed(state, candidates=candidates, fresh_lineage=False)
 
 
 def _approval_requested(state: ChangeState, event: e.ApprovalRequested) -> ChangeState:
     # A gated winner of a running or budget_blocked Change can be shipped by a person; the Change goes on as it is.
     if state.status in (ChangeStatus.RUNNING, ChangeStatus.BUDGET_BLOCKED):
         return state
-    return replace(state, status=_moved(state, event))
+    return changed(state, status=_moved(state, event))
 
 
 def _approval_lapsed(state: ChangeState, event: e.ApprovalLapsed) -> ChangeState:
-    return replace(state, status=_moved(state, event))
+    return changed(state, status=_moved(state, event))
 
 
 def _promotion_requested(state: ChangeState, event: e.PromotionRequested) -> ChangeState:
     if event.before is not state.status:
         raise ImpossibleHistory(f"Change {state.id}: promotion from {event.before}, but it is {state.status}")
-    return replace(state, status=_moved(state, event), promoting=event.candidate, before=event.before)
+    return changed(state, status=_moved(state, event), promoting=event.candidate, before=event.before)
 
 
 def _promotion_refused(state: ChangeState, event: e.PromotionRefused) -> ChangeState:
-    return replace(state, status=_moved(state, event, event.target), promoting=None, before=None)
+    return changed(state, status=_moved(state, event, event.target), promoting=None, before=None)
 
 
 def _candidate_promoted(state: ChangeState, event: e.CandidatePromoted) -> ChangeState:
     if state.promoting != event.candidate:
         raise ImpossibleHistory(f"Change {state.id}: {event.candidate} is promoted, but not in its compare-and-swap")
-    return replace(state, promoting=None, before=None)
+    return changed(state, promoting=None, before=None)
 
 
 def _build_started(state: ChangeState, event: e.BuildStarted) -> ChangeState:
-    return replace(state, status=_moved(state, event), release=event.release)
+    return changed(state, status=_moved(state, event), release=event.release)
 
 
-_APPROVAL_MOVES: Final[dict[type[Event], Callable[[ChangeState, Any], ChangeState]]] = {
+_ALSO_MOVES_THE_CHANGE: Final[dict[type[Event], Callable[[ChangeState, Any], ChangeState]]] = {
     e.ApprovalRequested: _approval_requested,
     e.PromotionRequested: _promotion_requested,
     e.PromotionRefused: _promotion_refused,

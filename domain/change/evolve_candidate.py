@@ -1,12 +1,12 @@
 """How the events of a Candidate change it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from domain.change import event as e
 from domain.change.state import CandidateState
 from domain.change.status import CANDIDATE_TABLE, CandidateStatus
+from domain.kernel.changed import changed
 from domain.kernel.errors import ImpossibleHistory
 from domain.kernel.event import Event
 
@@ -21,20 +21,20 @@ def _require(candidate: CandidateState, event: Event, status: CandidateStatus) -
 
 
 def _composed(candidate: CandidateState, event: e.CandidateComposed) -> CandidateState:
-    return replace(candidate, status=_moved(candidate, event), commit=event.commit, tree=event.tree, plan=event.plan)
+    return changed(candidate, status=_moved(candidate, event), commit=event.commit, tree=event.tree, plan=event.plan)
 
 
 def _evidence(candidate: CandidateState, event: e.EvidenceRecorded) -> CandidateState:
     _require(candidate, event, CandidateStatus.VERIFYING)
-    return replace(candidate, evidence={**candidate.evidence, event.evidence.key: event.evidence})
+    return changed(candidate, evidence={**candidate.evidence, event.evidence.key: event.evidence})
 
 
 def _moved_only(candidate: CandidateState, event: e.CandidateVerified | e.CandidateStale) -> CandidateState:
-    return replace(candidate, status=_moved(candidate, event))
+    return changed(candidate, status=_moved(candidate, event))
 
 
 def _rejected(candidate: CandidateState, event: e.CandidateRejected) -> CandidateState:
-    return replace(
+    return changed(
         candidate,
         status=_moved(candidate, event),
         reason=event.reason,
@@ -45,17 +45,17 @@ def _rejected(candidate: CandidateState, event: e.CandidateRejected) -> Candidat
 
 def _selected(candidate: CandidateState, event: e.CandidateSelected) -> CandidateState:
     _require(candidate, event, CandidateStatus.VERIFIED)
-    return replace(candidate, selected=True)
+    return changed(candidate, selected=True)
 
 
 def _approval_requested(candidate: CandidateState, event: e.ApprovalRequested) -> CandidateState:
     _require(candidate, event, CandidateStatus.VERIFIED)
-    return replace(candidate, approval_requested=True)
+    return changed(candidate, approval_requested=True)
 
 
 def _approved(candidate: CandidateState, event: e.ApprovalGranted) -> CandidateState:
     _require(candidate, event, CandidateStatus.VERIFIED)
-    return replace(candidate, approved=True)
+    return changed(candidate, approved=True)
 
 
 def _in_compare_and_swap(candidate: CandidateState, event: e.PromotionRequested | e.PromotionRefused) -> CandidateState:
@@ -64,12 +64,12 @@ def _in_compare_and_swap(candidate: CandidateState, event: e.PromotionRequested 
 
 
 def _promoted(candidate: CandidateState, event: e.CandidatePromoted) -> CandidateState:
-    return replace(candidate, status=_moved(candidate, event))
+    return changed(candidate, status=_moved(candidate, event))
 
 
 def _exported(candidate: CandidateState, event: e.BranchExported) -> CandidateState:
     _require(candidate, event, CandidateStatus.PROMOTED)
-    return replace(candidate, exported=event.refused is None, export_refused=event.refused)
+    return changed(candidate, exported=event.refused is None, export_refused=event.refused)
 
 
 CANDIDATE_EVENTS: Final[dict[type[Event], Callable[[CandidateState, Any], CandidateState]]] = {

@@ -1,12 +1,12 @@
 """How the events of a Task change it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Final
 
 from domain.change import event as e
 from domain.change.state import ChangeSetState, TaskState
 from domain.change.status import TASK_TABLE, TaskStatus
+from domain.kernel.changed import changed
 from domain.kernel.errors import ImpossibleHistory
 from domain.kernel.event import Event
 
@@ -28,15 +28,15 @@ def changeset_proposed(event: e.ChangeSetProposed) -> ChangeSetState:
 
 
 def _woken(task: TaskState, event: e.TaskReady | e.TaskWakeRequested) -> TaskState:
-    return replace(task, status=_moved(task, event), woken=True)
+    return changed(task, status=_moved(task, event), woken=True)
 
 
 def _without_wake(task: TaskState, event: e.TaskDeferred | e.TaskWakeDropped) -> TaskState:
-    return replace(task, status=_moved(task, event), woken=False)
+    return changed(task, status=_moved(task, event), woken=False)
 
 
 def _assigned(task: TaskState, event: e.TaskAssigned) -> TaskState:
-    return replace(
+    return changed(
         task,
         status=_moved(task, event),
         run=event.run,
@@ -59,7 +59,7 @@ def _same_run(task: TaskState, run: str) -> None:
 
 def _started(task: TaskState, event: e.TaskStarted) -> TaskState:
     _same_run(task, event.run)
-    return replace(
+    return changed(
         task,
         status=_moved(task, event),
         base_generation=event.base_generation,
@@ -72,7 +72,7 @@ def _started(task: TaskState, event: e.TaskStarted) -> TaskState:
 def _retried(task: TaskState, event: e.TaskRetried) -> TaskState:
     _same_run(task, event.ended)
     hinted = event.hint == NO_CHANGES
-    return replace(
+    return changed(
         task,
         status=_moved(task, event),
         run=event.run,
@@ -86,7 +86,7 @@ def _retried(task: TaskState, event: e.TaskRetried) -> TaskState:
 
 def _escalated(task: TaskState, event: e.TaskEscalated) -> TaskState:
     _same_run(task, event.ended)
-    return replace(
+    return changed(
         task,
         status=_moved(task, event),
         run=event.run,
@@ -99,7 +99,7 @@ def _escalated(task: TaskState, event: e.TaskEscalated) -> TaskState:
 
 def _requeued(task: TaskState, event: e.TaskRequeued) -> TaskState:
     _same_run(task, event.lost)
-    return replace(
+    return changed(
         task,
         status=_moved(task, event, event.status),
         run=event.run,
@@ -110,12 +110,12 @@ def _requeued(task: TaskState, event: e.TaskRequeued) -> TaskState:
 
 def _completed(task: TaskState, event: e.TaskCompleted) -> TaskState:
     _same_run(task, event.run)
-    return replace(task, status=_moved(task, event), run=None, last_ended=event.run, reservation=None)
+    return changed(task, status=_moved(task, event), run=None, last_ended=event.run, reservation=None)
 
 
 def _failed(task: TaskState, event: e.TaskFailed) -> TaskState:
     _same_run(task, event.run)
-    return replace(
+    return changed(
         task,
         status=_moved(task, event),
         run=None,
@@ -130,7 +130,7 @@ def _failed(task: TaskState, event: e.TaskFailed) -> TaskState:
 def _blocked(task: TaskState, event: e.TaskBlocked) -> TaskState:
     if event.run is not None:
         _same_run(task, event.run)
-    return replace(
+    return changed(
         task,
         status=_moved(task, event),
         run=None,
@@ -143,7 +143,7 @@ def _blocked(task: TaskState, event: e.TaskBlocked) -> TaskState:
 
 
 def _fresh_window(task: TaskState, status: TaskStatus) -> TaskState:
-    return replace(
+    return changed(
         task,
         status=status,
         window=0,
@@ -162,11 +162,11 @@ def _unblocked(task: TaskState, event: e.TaskUnblocked) -> TaskState:
 
 
 def _reopened(task: TaskState, event: e.TaskReopened) -> TaskState:
-    return replace(_fresh_window(task, _moved(task, event, event.status)), depends_on=event.depends_on, reworked=True)
+    return changed(_fresh_window(task, _moved(task, event, event.status)), depends_on=event.depends_on, reworked=True)
 
 
 def _cancelled(task: TaskState, event: e.TaskCancelled) -> TaskState:
-    return replace(task, status=_moved(task, event), run=None, reservation=None, woken=False)
+    return changed(task, status=_moved(task, event), run=None, reservation=None, woken=False)
 
 
 TASK_EVENTS: Final[dict[type[Event], Callable[[TaskState, Any], TaskState]]] = {

@@ -1,4 +1,7 @@
-"""What the decisions about a Change need to know, folded from its events."""
+"""What the decisions about a Change need to know, folded from its events.
+
+The states have no slots: `domain.kernel.changed` copies their dictionaries.
+"""
 
 from dataclasses import dataclass, field
 
@@ -10,7 +13,7 @@ from domain.kernel.money import Micros
 from domain.plan import WRITING_KINDS, RiskTier, TaskKind
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChangeSetState:
     """A proposed ChangeSet: the commit `commit`, made on `base_commit` by the attempt `run` of `task`."""
 
@@ -22,7 +25,7 @@ class ChangeSetState:
     empty: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TaskState:
     """A node of the Work Graph.
 
@@ -80,7 +83,7 @@ class TaskState:
         return ", ".join(self.resources) or self.key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CandidateState:
     """A composition on one base. round: the verification that it belongs to (the n-th `verification.started`).
 
@@ -127,7 +130,7 @@ class CandidateState:
         return tuple(files)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChangeState:
     """A Change with its Tasks (in the plan's order) and Candidates (in the order of their creation).
 

@@ -274,7 +274,7 @@ def retry_dead_letter(state: ChangeState, command: RetryDeadLetter) -> tuple[Eve
     require_open(state)
     require_manager(state, command.role, "retrying a dead letter of")
     task = task_of(state, command.task)
-    if task.status in (TaskStatus.READY, TaskStatus.ASSIGNED, TaskStatus.RUNNING):
+    if task.status in (TaskStatus.PENDING, TaskStatus.READY, TaskStatus.ASSIGNED, TaskStatus.RUNNING):
         return ()
     if task.cause is not BlockCause.DEAD_LETTER:
         raise NotADeadLetter(task.id, task.status, task.cause)

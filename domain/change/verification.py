@@ -11,7 +11,7 @@ from domain.change.command import (
     TierRaise,
 )
 from domain.change.draft import Draft
-from domain.change.error import BaseOvertaken, NotComposed, TasksOpen, TooManyCandidates, UnplannedEvidence
+from domain.change.error import BaseOvertaken, NotComposed, TooManyCandidates, UnplannedEvidence
 from domain.change.event import (
     ApprovalLapsed,
     CandidateComposed,
@@ -36,7 +36,7 @@ from domain.change.planning import describe_failure
 from domain.change.rerun import reject_for_rerun
 from domain.change.selection import select
 from domain.change.state import CandidateState, ChangeState
-from domain.change.status import MAX_LIVE_CANDIDATES, CandidateStatus, ChangeStatus, TaskStatus
+from domain.change.status import MAX_LIVE_CANDIDATES, CandidateStatus, ChangeStatus
 from domain.check import Variant
 from domain.kernel.event import Event
 from domain.kernel.ids import candidate_id
@@ -52,15 +52,15 @@ OVERTAKEN: Final = (
 
 
 def create(state: ChangeState, command: CreateCandidate) -> tuple[Event, ...]:
-    """Compose all ChangeSets in Work Graph order; the same inputs name the same Candidate, which exists once."""
+    """Compose all ChangeSets in Work Graph order; the same inputs name the same Candidate, which exists once.
+
+    In a verifying Change every Task is completed: `verification.started` and re-runs see to that.
+    """
     ordered = tuple(changeset.id for changeset in changesets_in_order(state))
     identifier = candidate_id(state.id, command.base_generation, command.base_commit, ordered)
     if identifier in state.candidates or (state.status is ChangeStatus.BLOCKED and state.reason == OVERTAKEN):
         return ()
     require_status(state, "a Candidate is composed", ChangeStatus.VERIFYING)
-    incomplete = [task.id for task in state.tasks.values() if task.status is not TaskStatus.COMPLETED]
-    if incomplete:
-        raise TasksOpen(state.id, incomplete)
     latest = max((c.base_generation for c in state.candidates.values()), default=command.base_generation)
     if command.base_generation < latest:
         raise BaseOvertaken(state.id, command.base_generation, latest)
@@ -130,10 +130,10 @@ def record_evidence(state: ChangeState, command: RecordEvidence) -> tuple[Event,
     candidate = candidate_of(state, command.candidate)
     if candidate.status is CandidateStatus.COMPOSING:
         raise NotComposed(candidate.id)
-    if command.evidence.key not in {line.key for line in candidate.plan}:
-        raise UnplannedEvidence(candidate.id, command.evidence.key)
     if candidate.status is not CandidateStatus.VERIFYING or command.evidence.key in candidate.evidence:
         return ()
+    if command.evidence.key not in {line.key for line in candidate.plan}:
+        raise UnplannedEvidence(candidate.id, command.evidence.key)
     draft = Draft(state)
     draft.record(EvidenceRecorded(candidate=candidate.id, evidence=command.evidence))
     if len(draft.state.candidates[candidate.id].evidence) == len({line.key for line in candidate.plan}):

@@ -277,9 +277,11 @@ class Story:
 
     def complete(self, *keys: str) -> "Story":
         for key in keys:
-            self.begin(key)
-            self.do(finish(key, self.run_of(key)))
+            self.begin(key).complete_started(key)
         return self
+
+    def complete_started(self, key: str) -> "Story":
+        return self.do(finish(key, self.run_of(key)))
 
     @property
     def newest(self) -> str:

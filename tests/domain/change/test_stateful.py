@@ -564,7 +564,7 @@ def test_whatever_is_asked_the_invariants_hold() -> None:
     }
     # Chance may leave out a few; the examples in this folder take every arrow. TaskEscalated has no command yet.
     unseen = sorted(str(arrow) for arrow in arrows - ChangeMachine.seen)
-    assert len(unseen) <= 5, unseen
+    assert len(unseen) <= 6, unseen
 
 
 def test_the_machine_knows_every_command() -> None:
