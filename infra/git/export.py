@@ -51,12 +51,12 @@ def _bring(canonical: Path, target: Path, commit: str) -> None:
     known = git("for-each-ref", "--format=%(objectname)", *BASE_REFS, git_dir=canonical).stdout.decode().split()
     theirs = git("for-each-ref", "--format=%(objectname)", git_dir=target).stdout.decode().split()
     shared = (*transfer.existing(target, known), *transfer.existing(canonical, theirs))
-    transfer.copy(canonical, target, [commit], shared)
+    transfer.copy(canonical, target, [commit], shared, loose_limit=transfer.FETCH_LIMIT)
     try:
         transfer.require_complete(target, commit)
     except GitFailed:
         # A base that the person dropped may be there without all of its history.
-        transfer.copy(canonical, target, [commit])
+        transfer.copy(canonical, target, [commit], loose_limit=transfer.FETCH_LIMIT)
         transfer.require_complete(target, commit)
 
 
