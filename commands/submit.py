@@ -134,7 +134,14 @@ def submit(ctx: Context, request: Submission) -> Submitted:
         unit.commit(handled=(handled,))
         return notes
 
-    notes = ctx.writer.transact(work)
+    try:
+        notes = ctx.writer.transact(work)
+    except RequestDiffers:
+        # The salt makes every reference to a text another one, so the same request at the same time looks different.
+        existing = ctx.writer.state(change)
+        if existing is None or ctx.objects.get(existing.goal).decode() != goal:
+            raise
+        notes = ()
     return Submitted(change, project, repository.warnings, (*notes, judges.told))
 
 

@@ -57,12 +57,14 @@ class LocalInstallation:
 
     def known_errors(self) -> Mapping[type[Exception], Saying]:
         from infra.demo.repository import DemoError
+        from infra.event_store.migrate import MigrationError
         from infra.postgres import PostgresError
         from infra.session import ReplayFailed
         from infra.settings import SettingsError
 
         return {
             SettingsError: Saying(Exit.USAGE),
+            MigrationError: Saying(Exit.USAGE),
             PostgresError: Saying(Exit.USAGE, "rhumb doctor says what this machine lacks"),
             DemoError: Saying(Exit.USAGE),
             ReplayFailed: Saying(Exit.NOT_PROMOTED),

@@ -1,7 +1,7 @@
 """The read models' questions, as the command line asks them."""
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from infra.event_store.postgres import PostgresStore
 from infra.projections.commands import commands_of
@@ -13,8 +13,6 @@ from projections.run import RunQueries
 from projections.task import TaskQueries
 from projections.timeline import TimelineQueries
 from projections.why import WhyQueries
-
-TIMELINE_ROWS: Final = 1_000
 
 Rows = list[dict[str, Any]]
 
@@ -60,7 +58,13 @@ class ViewQueries:
         return CostQueries(self.views).of_change(change)
 
     def timeline(self, change: str) -> Rows:
-        return list(TimelineQueries(self.views).of_change(change, limit=TIMELINE_ROWS).rows)
+        queries = TimelineQueries(self.views)
+        page = queries.of_change(change)
+        rows = list(page.rows)
+        while page.cursor is not None:
+            page = queries.of_change(change, after=page.cursor)
+            rows += page.rows
+        return rows
 
     def why(self, identifier: str) -> Any:
         return WhyQueries(self.views, commands_of(self.store.events)).why(identifier)

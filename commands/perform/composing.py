@@ -27,12 +27,13 @@ def perform_compose(performance: Performance) -> None:
         return
     canonical = ctx.canonicals.open(effect.project)
     plan = plan_of(ctx.objects, state)
-    tasks = [state.task_of_changeset(changeset) for changeset in candidate.changesets]
+    changesets = [state.changesets[changeset] for changeset in candidate.changesets]
+    tasks = [state.tasks[changeset.task] for changeset in changesets]
 
     def describe(index: int) -> tuple[Signature, str]:
-        return signature(tasks[index]), changeset_message(plan, state, tasks[index])
+        return signature(tasks[index]), changeset_message(plan, state, tasks[index], changesets[index].run)
 
-    commits = [state.changesets[changeset].commit for changeset in candidate.changesets]
+    commits = [changeset.commit for changeset in changesets]
     merge = canonical.compose(candidate.base_commit, commits, describe)
     if merge.commit is None or merge.tree is None:
         performance.record(lambda unit, bookkeeping: _reject(unit, change, candidate, merge, tasks, bookkeeping))

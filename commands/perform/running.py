@@ -118,8 +118,9 @@ def _result(
         )
     if tree == canonical.tree_of(task.base_commit):
         return NoChanges(base_commit=task.base_commit, tree=tree)
+    assert task.run is not None
     author = signature(task)
-    message = changeset_message(plan, state, task)
+    message = changeset_message(plan, state, task, task.run)
     commit = canonical.commit_tree(tree, (task.base_commit,), author, author, message)
     canonical.pin(f"refs/rhumb/cs/{task.run}", commit)
     return Made(base_commit=task.base_commit, commit=commit, tree=tree)
@@ -139,11 +140,11 @@ def signature(task: TaskState) -> Signature:
     return Signature(name=agent, email=f"{agent}@rhumbline.invalid", timestamp=task.started_at)
 
 
-def changeset_message(plan: PlanDocument, state: ChangeState, task: TaskState) -> str:
-    """The task's title and trailers for change, task and run."""
+def changeset_message(plan: PlanDocument, state: ChangeState, task: TaskState, run: str) -> str:
+    """The task's title and trailers for change, task and the run that made the work."""
     return (
         f"{plan.task(task.key).title}\n\n"
-        f"Rhumbline-Change: {state.id}\nRhumbline-Task: {task.id}\nRhumbline-Run: {task.run}\n"
+        f"Rhumbline-Change: {state.id}\nRhumbline-Task: {task.id}\nRhumbline-Run: {run}\n"
     )
 
 

@@ -76,7 +76,10 @@ class ChangeCompiled(Event):
 
 
 class TierRaised(Event):
-    """Code raised the risk tier; nothing lowers it. files: percent-encoded."""
+    """Code raised the risk tier, or found a further reason for the present one; nothing lowers it.
+
+    files: percent-encoded.
+    """
 
     type: ClassVar[str] = "tier.raised"
     tier: RiskTier

@@ -111,9 +111,9 @@ def _compiled(state: ChangeState, event: e.ChangeCompiled) -> ChangeState:
 
 
 def _tier_raised(state: ChangeState, event: e.TierRaised) -> ChangeState:
-    if state.tier is not None and event.tier.rank <= state.tier.rank:
+    if state.tier is not None and event.tier.rank < state.tier.rank:
         raise ImpossibleHistory(f"Change {state.id}: the tier {state.tier} can't be raised to {event.tier}")
-    return changed(state, tier=event.tier)
+    return changed(state, tier=event.tier, raises=(*state.raises, event))
 
 
 def _stopped(state: ChangeState, event: e.ChangeFailed | e.ChangeBlocked | e.ChangeBudgetBlocked) -> ChangeState:

@@ -20,6 +20,7 @@ def gate_of(state: ChangeState, candidate: CandidateState, policy: Policy) -> Ga
     return gate(
         policy,
         state.gate_tier,
+        because=tuple((r.reason, r.files) for r in state.raises if r.tier is state.gate_tier),
         human_approval_required=state.human_approval_required,
         destructive_migration=state.destructive_migration,
         judges_files=candidate.judges_files,

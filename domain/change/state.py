@@ -5,7 +5,7 @@ The states have no slots: `domain.kernel.changed` copies their dictionaries.
 
 from dataclasses import dataclass, field
 
-from domain.change.event import BlockCause, RejectReason, TaskConflict
+from domain.change.event import BlockCause, RejectReason, TaskConflict, TierRaised
 from domain.change.status import ACTIVE_TASK, LIVE_CANDIDATE, TERMINAL_CHANGE, CandidateStatus, ChangeStatus, TaskStatus
 from domain.check import Check, Evidence, PlannedCheck, Setup, Variant
 from domain.kernel.event import BlobRef
@@ -136,7 +136,7 @@ class ChangeState:
 
     compile: how often compiling began. round: how often verification began. requested_checks are the requester's,
     `checks` those that judge. planned_tier is the plan's; None makes every Candidate wait for a person, whatever code
-    raises it to. spent: micro-dollars of all ended attempts whose cost is known.
+    raises it to; raises: why it did. spent: micro-dollars of all ended attempts whose cost is known.
 
     promoting, before: the Candidate in its compare-and-swap, and the status to return to. fresh_lineage: a person's
     raise lets the next recomposition count from 0. raised_while_promoting: a raise that settle applies after a refusal.
@@ -165,6 +165,7 @@ class ChangeState:
     plan: BlobRef | None = None
     planned_tier: RiskTier | None = None
     tier: RiskTier | None = None
+    raises: tuple[TierRaised, ...] = ()
     human_approval_required: bool = False
     destructive_migration: bool = False
     checks: tuple[Check, ...] = ()

@@ -104,10 +104,11 @@ def record_composition(state: ChangeState, command: RecordComposition) -> tuple[
 
 
 def _raise_tier(draft: Draft, raised: TierRaise) -> None:
-    """Tiers only rise; a reason for no more than the present tier isn't recorded."""
+    """Tiers only rise. Each reason for the present tier is recorded once, so that a person sees all of them."""
     tier = draft.state.tier
-    if tier is None or raised.tier.rank > tier.rank:
-        draft.record(TierRaised(tier=raised.tier, reason=raised.reason, files=raised.files))
+    event = TierRaised(tier=raised.tier, reason=raised.reason, files=raised.files)
+    if (tier is None or raised.tier.rank >= tier.rank) and event not in draft.state.raises:
+        draft.record(event)
 
 
 def reject_composition(state: ChangeState, command: RejectComposition) -> tuple[Event, ...]:

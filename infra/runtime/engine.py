@@ -76,8 +76,7 @@ class Engine:
         """
         lease = self.ctx.leases.acquire(change_lease(change))
         if lease is None:
-            holder = self.ctx.leases.holder_of(change_lease(change))
-            raise ChangeBusy(f"{change} is being worked on by another process ({holder})")
+            raise ChangeBusy(f"{change} is being worked on by another process of this home")
         self._held.hold(change, lease)
         self.wake.set()
 

@@ -34,7 +34,7 @@ def _ref_moved(event: project.CanonicalRefMoved, envelope: Envelope) -> str:
 
 
 def _limit(limit: int | None) -> str:
-    return "no limit" if limit is None else f"a limit of {show_usd(limit)}"
+    return "no monthly limit" if limit is None else f"a limit of {show_usd(limit)}"
 
 
 def _settled(event: budget.SliceSettled, envelope: Envelope) -> str:

@@ -1,5 +1,6 @@
 """Short names of objects for sentences; their full IDs stand beside the sentence."""
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -52,8 +53,8 @@ def counted(number: int, noun: str) -> str:
 
 
 def code(reason: str) -> str:
-    """A code of ours as words: `work_graph_completed` → `work graph completed`."""
-    return reason.replace("_", " ")
+    """A code of ours as words: `work_graph_completed` → `work graph completed`; a sentence stays as it is."""
+    return reason.replace("_", " ") if re.fullmatch(r"[a-z0-9_]+", reason) else reason
 
 
 def person(actor: str) -> str:

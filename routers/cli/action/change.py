@@ -273,5 +273,10 @@ def _agent(request: RunRequest) -> AgentRequest:
             )
         provider = "command" if request.command is not None else "scripted"
     return AgentRequest(
-        provider=provider, command=request.command, script=request.script, binds=request.binds, env=request.env
+        provider=provider,
+        command=request.command,
+        script=request.script,
+        binds=request.binds,
+        env=request.env,
+        sandboxed=not request.unsafe_local,
     )

@@ -62,17 +62,22 @@ def test_at_most_three_are_live() -> None:
     given(*story.events).when(m.candidate(4)).then_raises(TooManyCandidates, "wait until one of them settles")
 
 
-def test_a_composition_raises_the_tier_only_where_it_is_higher() -> None:
+def test_a_composition_keeps_each_reason_for_a_tier_that_is_no_lower() -> None:
     story = m.with_candidate()
     raises = (
-        m.c.TierRaise(tier=RiskTier.LOW, reason="nothing new"),
         m.c.TierRaise(tier=RiskTier.HIGH, reason="lock files", files=("a.lock",)),
+        m.c.TierRaise(tier=RiskTier.HIGH, reason="lock files", files=("a.lock",)),
+        m.c.TierRaise(tier=RiskTier.HIGH, reason="settings", files=("ci.yml",)),
+        m.c.TierRaise(tier=RiskTier.LOW, reason="nothing new"),
     )
     command = m.composed(story.newest, raises=raises)
     given(*story.events).when(command).then(
         CandidateComposed(candidate=story.newest, commit=command.commit, tree="tree", plan=(m.line(),)),
         TierRaised(tier=RiskTier.HIGH, reason="lock files", files=("a.lock",)),
+        TierRaised(tier=RiskTier.HIGH, reason="settings", files=("ci.yml",)),
     )
+    state = given(*story.events).when(command).state
+    assert [raised.files for raised in state.raises] == [("a.lock",), ("ci.yml",)]
 
 
 def test_passing_evidence_verifies_and_selects() -> None:
