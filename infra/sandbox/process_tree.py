@@ -59,13 +59,30 @@ def _proportional(pid: int) -> int:
 
 
 def used_in_memory_folders(pid: int, folders: Iterable[PurePath]) -> int:
-    """Bytes in file systems in memory at `folders`, as the process `pid` sees them; 0 when it has ended."""
-    used = 0
-    for folder in folders:
-        with suppress(*Gone, PermissionError):
-            status = os.statvfs(f"/proc/{pid}/root{folder}")
-            used += (status.f_blocks - status.f_bfree) * status.f_frsize
-    return used
+    """Bytes in file systems in memory at `folders`, as the process `pid` sees them; 0 when it has ended.
+
+    A process that hasn't got a root of its own yet still sees the host's, of whose files nothing is counted.
+    """
+    return sum(_used_apart_from_host(pid, folder) for folder in folders)
+
+
+def _used_apart_from_host(pid: int, folder: PurePath) -> int:
+    with suppress(*Gone, PermissionError, NotADirectoryError):
+        opened = os.open(f"/proc/{pid}/root{folder}", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            if os.fstat(opened).st_dev == _device(folder):
+                return 0
+            status = os.fstatvfs(opened)
+        finally:
+            os.close(opened)
+        return (status.f_blocks - status.f_bfree) * status.f_frsize
+    return 0
+
+
+def _device(folder: PurePath) -> int | None:
+    with suppress(OSError):
+        return os.stat(folder).st_dev  # noqa: PTH116 - as often as the other looks
+    return None
 
 
 def use_more_than(pid: int, limit: int) -> bool:

@@ -1,5 +1,6 @@
 """A command that doesn't end by itself is ended, and nothing of it is left."""
 
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,6 +9,7 @@ import pytest
 
 from commands.ports.sandbox import Execution, Killed, Limits
 from infra.sandbox.bubblewrap import BubblewrapSandbox
+from infra.sandbox.process_tree import used_in_memory_folders
 
 from .conftest import PATIENCE, Run
 
@@ -115,6 +117,11 @@ time.sleep(1000)
 """
     outcome = python(source, limits=Limits(seconds=60, memory_bytes=128 * 1024**2))
     assert (outcome.killed, outcome.output) == (Killed.MEMORY, b"")
+
+
+def test_the_hosts_files_are_no_memory_of_a_command_that_is_still_being_isolated() -> None:
+    # This process has the host's root, as one in a sandbox has for its first moments.
+    assert used_in_memory_folders(os.getpid(), [Path("/tmp"), Path("/nowhere"), Path("/proc/self/status")]) == 0
 
 
 def test_the_kernel_kills_a_command_first_when_memory_runs_out(sh: Run) -> None:
