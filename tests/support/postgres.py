@@ -73,7 +73,8 @@ def shared_postgres(tmp_path_factory: pytest.TempPathFactory, worker_id: str) ->
 
 
 @contextmanager
-def _database(shared: SharedPostgres, template: str) -> Iterator[str]:
+def database(shared: SharedPostgres, template: str) -> Iterator[str]:
+    """A database of its own, gone afterwards."""
     name = f"test_{uuid4().hex}"
     shared.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template)))
     try:
@@ -85,12 +86,12 @@ def _database(shared: SharedPostgres, template: str) -> Iterator[str]:
 @pytest.fixture
 def database_url(shared_postgres: SharedPostgres) -> Iterator[str]:
     """Connection string of a fresh database with all migrations applied."""
-    with _database(shared_postgres, TEMPLATE) as url:
+    with database(shared_postgres, TEMPLATE) as url:
         yield url
 
 
 @pytest.fixture
 def empty_database_url(shared_postgres: SharedPostgres) -> Iterator[str]:
     """Connection string of a fresh database without any table."""
-    with _database(shared_postgres, "template0") as url:
+    with database(shared_postgres, "template0") as url:
         yield url
