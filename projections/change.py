@@ -32,7 +32,7 @@ CHANGES: Final = Table(
         "sandboxed": "boolean",
         "budget_micros": "bigint",
         "known_micros": "bigint",
-        "unknown_costs": "integer",
+        "unknown_costs": "bigint",
         "base_generation": "bigint",
         "base_commit": "text",
         "candidate": "text null",

@@ -32,11 +32,15 @@ class MissingRow(Exception):
     """An event about something that this read model never saw begin."""
 
 
+COLUMN_TYPES: Final = ("text", "bigint", "boolean", "timestamptz", "text[]", "jsonb")
+"""The SQL types of columns. No smaller integers: a binary copy cuts a number to their size without a word."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """A table of a read model.
 
-    columns: name → SQL type; a type that ends in ` null` may hold None.
+    columns: name → SQL type of `COLUMN_TYPES`; one that ends in ` null` may hold None.
     append_only: rows are written once and never read or changed by `apply`, so a rebuild need not keep them.
     """
 
@@ -45,6 +49,11 @@ class Table:
     key: tuple[str, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
     append_only: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = {kind for kind in self.columns.values() if kind.removesuffix(" null") not in COLUMN_TYPES}
+        if unknown:
+            raise ValueError(f"table {self.name} has columns of the types {', '.join(sorted(unknown))}")
 
     def key_of(self, row: Row) -> Key:
         return (self.name, *(row[column] for column in self.key))

@@ -18,7 +18,7 @@ COSTS: Final = Table(
         "change": "text",
         "month": "text",
         "known_micros": "bigint",
-        "unknown": "integer",
+        "unknown": "bigint",
     },
     key=("source",),
     indexes=(("project", "month"), ("change",)),

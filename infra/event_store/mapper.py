@@ -75,7 +75,7 @@ class EnvelopeMapper(Mapper[str]):
         Raises:
             UnknownEvent: a type or schema version that this code can't read.
         """
-        return decode_envelope(upcast(from_json(stored)))
+        return decode_envelope(upcast(from_json(stored, cache_strings="keys")))
 
     @classmethod
     def page(cls, rows: Iterable[tuple[int, bytes]]) -> tuple[Stored, ...]:

@@ -35,8 +35,9 @@ def _closure(module: str) -> dict[str, str]:
     return found
 
 
+@cache
 def fingerprint(model: ReadModel) -> str:
-    """The same for the same tables and the same code; no two read models share one."""
+    """The same for the same tables and the same code; no two read models share one. Computed once per process."""
     tables = [[t.name, dict(t.columns), t.key, t.indexes, t.append_only] for t in model.tables]
     modules = {handler.apply.__module__ for handler in model.handlers.values()}
     sources: dict[str, str] = {}

@@ -9,7 +9,7 @@ from typing import Final
 from commands.ports.store import EventStore
 from projections.fold import Events, FanOut
 
-PAGE: Final = 5_000
+PAGE: Final = 2_000
 
 Progress = Callable[[int, int, float], None]
 """Told after each page: events done, events in total (positions, so gaps count), events a second so far."""

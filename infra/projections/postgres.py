@@ -26,7 +26,7 @@ UPDATE views.tracking SET position = %s, failed_position = %s, failed_event = %s
 """
 
 # What a read model's own rows can bring about; everything else is the database's state, not the model's fault.
-REFUSALS: Final = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeError)
+REFUSALS: Final = (psycopg.DataError, psycopg.IntegrityError, psycopg.ProgrammingError, UnicodeError, OverflowError)
 
 
 class PostgresHome:

@@ -155,6 +155,7 @@ class _Rebuild:
             self._connection.cursor() as cursor,
             cursor.copy(statement.copy_in(table, REBUILD_SCHEMA)) as copy,
         ):
+            copy.set_types(statement.copy_types(table))
             for key, row in rows.items():
                 if key[0] == table.name:
                     copy.write_row(encode(row))

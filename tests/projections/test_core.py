@@ -8,7 +8,7 @@ from tests.domain.golden import classes
 from tests.domain.golden.example import example, example_envelope
 from tests.projections.logs import CHG, enveloped
 
-NOTES = Table("notes", {"id": "text", "count": "integer", "note": "text null"}, key=("id",))
+NOTES = Table("notes", {"id": "text", "count": "bigint", "note": "text null"}, key=("id",))
 
 
 def a_model() -> ReadModel:
@@ -59,6 +59,11 @@ def test_names_are_unique() -> None:
     check_names(MODELS)
     with pytest.raises(ValueError, match="notes"):
         check_names([a_model(), a_model()])
+
+
+def test_a_column_that_would_cut_numbers_is_refused() -> None:
+    with pytest.raises(ValueError, match="integer"):
+        Table("notes", {"id": "text", "count": "integer null"}, key=("id",))
 
 
 def test_a_query_names_columns_that_exist() -> None:

@@ -17,7 +17,7 @@ from tests.domain.golden import classes
 from tests.domain.golden.example import example, example_envelope
 from tests.projections.logs import AT
 
-PLAIN: dict[str, Any] = {"text": "x", "bigint": 1, "integer": 1, "boolean": False, "timestamptz": AT, "jsonb": []}
+PLAIN: dict[str, Any] = {"text": "x", "bigint": 1, "boolean": False, "timestamptz": AT, "jsonb": []}
 
 
 def any_row(table: Table) -> Row:

@@ -3,7 +3,7 @@
 from domain.change.event import ChangeCompiled, ChangeCreated
 from projections.core import ReadModel, Table
 
-TALLY = Table("tally", {"change": "text", "small": "smallint", "note": "text null"}, key=("change",))
+TALLY = Table("tally", {"change": "text", "small": "bigint", "note": "text null"}, key=("change",))
 
 
 def a_tally(name: str = "tally", *, value: int = 1, note: str | None = None, fails: bool = False) -> ReadModel:

@@ -95,7 +95,7 @@ def test_two_followers_at_once_apply_each_event_once(store: PostgresStore, home:
     ("broken", "reason"),
     [
         (a_tally(fails=True), "ZeroDivisionError"),
-        (a_tally(value=10**6), "NumericValueOutOfRange"),
+        (a_tally(value=2**63), "NumericValueOutOfRange"),
         (a_tally(note="\0"), "DataError"),
         (a_tally(note="\ud800"), "UnicodeEncodeError"),
     ],

@@ -95,14 +95,19 @@ def test_writes_during_a_rebuild_are_not_lost(store: PostgresStore, home: Postgr
     assert projector.position("tasks") == store.events.last_position()
 
 
+@pytest.mark.parametrize(
+    "broken",
+    [a_tally(fails=True), a_tally(value=2**63), a_tally(value=2**64), a_tally(note="\0"), a_tally(note="\ud800")],
+    ids=["raises", "out-of-range", "far-out-of-range", "nul", "surrogate"],
+)
 def test_a_model_that_fails_keeps_its_live_tables_and_the_others_are_swapped(
-    store: PostgresStore, home: PostgresHome
+    store: PostgresStore, home: PostgresHome, broken: ReadModel
 ) -> None:
     prepare(store.events, home, [*MODELS, a_tally()])
     list(write_history(store, 4, 150))
     Projector(store.events, home, [*MODELS, a_tally()]).catch_up()
     before = all_rows(home, a_tally())
-    results = {r.name: r for r in rebuild(store.events, home, [*MODELS, a_tally(value=10**6)])}
+    results = {r.name: r for r in rebuild(store.events, home, [*MODELS, broken])}
     assert results["tally"].failure is not None
     assert all(results[model.name].failure is None for model in MODELS)
     assert all_rows(home, a_tally()) == before
