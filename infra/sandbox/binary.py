@@ -41,8 +41,8 @@ def _candidates(chosen: Path | None) -> list[Path]:
         return system
 
 
-def _makes_namespaces(binary: Path) -> bool:
-    """AppArmor may allow them to the system's binary only, by its path."""
+def makes_namespaces(binary: Path) -> bool:
+    """Whether `binary` gets any on this machine. AppArmor may allow them to the system's binary only, by its path."""
     user = () if os.geteuid() == 0 else ("--unshare-user",)
     words = [binary, *user, "--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/sh", "-c", ":"]
     return (
@@ -63,7 +63,7 @@ def find_bwrap(chosen: Path | None) -> Path:
         raise NoBubblewrap("; ".join(filter(None, complaints.values())) or "there is no bwrap on this machine")
     if len(starting) == 1:
         return starting[0]
-    return next(filter(_makes_namespaces, starting), starting[0])
+    return next(filter(makes_namespaces, starting), starting[0])
 
 
 def find_tool(name: str) -> str | None:
