@@ -184,7 +184,9 @@ CHANGE_SENTENCES: Final[dict[type[Event], Sentence]] = {
     e.TaskEscalated: _escalated,
     e.TaskRequeued: _requeued,
     e.ChangeSetProposed: _proposed,
-    e.TaskCompleted: lambda event, envelope: f"{name.task(event.task)} was completed by {name.run(event.run)}",
+    e.TaskCompleted: lambda event, envelope: (
+        f"{name.task(event.task)} was completed by its attempt {event.run.rpartition('_')[2]}"
+    ),
     e.TaskFailed: _task_failed,
     e.TaskBlocked: _task_blocked,
     e.TaskUnblocked: lambda event, envelope: f"{name.task(event.task)} goes on: it is {event.status.value}",
