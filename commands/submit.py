@@ -23,6 +23,7 @@ from domain.project.event import ImportRelation
 from domain.project.state import ProjectState
 
 GOAL_LIMIT: Final = 20_000
+REQUEST_ID_LIMIT: Final = 200
 NAMESPACE: Final = uuid.UUID("5b0c2f0e-6a38-5f5e-9a0f-0d0f6f2a7c11")
 """Project and Change IDs that derive from a value are UUIDs of version 5 in this namespace."""
 
@@ -73,6 +74,19 @@ def check_goal(goal: str) -> str:
     return goal
 
 
+def check_request_id(request_id: str) -> str:
+    """The client's request ID as it is stored.
+
+    Raises:
+        InvalidInput: empty, over `REQUEST_ID_LIMIT` characters, or with characters that are no text.
+    """
+    if not request_id.strip() or len(request_id) > REQUEST_ID_LIMIT or clean_text(request_id) != request_id:
+        raise InvalidInput(
+            f"the request ID must be text of 1 to {REQUEST_ID_LIMIT} characters (--request-id), a UUID for example"
+        )
+    return request_id
+
+
 def submit(ctx: Context, request: Submission) -> Submitted:
     """Store the Change; planning starts by the event.
 
@@ -82,10 +96,11 @@ def submit(ctx: Context, request: Submission) -> Submitted:
         RequestDiffers: the same client request ID with another goal.
     """
     goal = check_goal(request.goal)
+    given = request.client_request_id
+    client_request_id = ctx.new_uuid() if given is None else check_request_id(given)
     repository = ctx.people.inspect(request.repository, request.base)
     settings = ctx.agents.prepare(request.agent)
     ctx.sandbox(request.sandboxed)
-    client_request_id = request.client_request_id or ctx.new_uuid()
     change = change_id(str(uuid.uuid5(NAMESPACE, f"{request.requester}\0{client_request_id}")))
     project = _project_of(repository)
     if (existing := ctx.writer.state(change)) is not None:
