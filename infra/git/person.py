@@ -42,6 +42,8 @@ def _base_of(location: Location, base: str | None) -> tuple[str, str]:
         return _short_name(location, base) or checked_out or base, commit
     head = _head_commit(location)
     if head is None:
+        if (named := _resolved(location, "HEAD")) is not None:
+            raise RepositoryError(f"{location.top} is damaged: the commit {named} of its HEAD can't be read")
         raise RepositoryError(f"{location.top} has no commit yet; make a first commit, or name a base with --base")
     if checked_out is None:
         raise RepositoryError(f"{location.top} is at a detached HEAD; check out a branch, or name a base with --base")
@@ -55,7 +57,11 @@ def _checked_out(location: Location) -> str | None:
 
 
 def _head_commit(location: Location) -> str | None:
-    shown = git("rev-parse", "-q", "--verify", "HEAD^{commit}", git_dir=location.git_dir, expect=(0, 1, 128))
+    return _resolved(location, "HEAD^{commit}")
+
+
+def _resolved(location: Location, name: str) -> str | None:
+    shown = git("rev-parse", "-q", "--verify", name, git_dir=location.git_dir, expect=(0, 1, 128))
     return shown.stdout.decode().strip() or None
 
 
