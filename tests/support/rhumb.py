@@ -8,6 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from typer.testing import CliRunner
+
+from infra.installation import LocalInstallation
+from routers.cli.app import build
+
 BIN = Path(sys.executable).parent
 """Where the interpreter that runs the tests lies: it has pytest, so that checks in the sandbox have it, too."""
 
@@ -42,11 +47,11 @@ class Rhumb:
         path = os.pathsep.join([str(BIN), os.environ["PATH"]])
         return {**os.environ, "PATH": path, "RHUMBLINE_HOME": str(self.home), "NO_COLOR": "1", **self.env}
 
-    def __call__(self, *arguments: str | bytes, stdin: str = "", code: int | None = None) -> Ended:
+    def __call__(self, *arguments: str | bytes, stdin: str | bytes = "", code: int | None = None) -> Ended:
         """Run `rhumb` with these arguments; with `code`, insist on that exit code."""
         done = subprocess.run(
             [sys.executable, "-m", "infra.main", *arguments],
-            input=stdin.encode(),
+            input=stdin.encode() if isinstance(stdin, str) else stdin,
             capture_output=True,
             env=self.environment,
             timeout=TIMEOUT_SECONDS,
@@ -60,3 +65,19 @@ class Rhumb:
     def run(self, goal: str, repository: Path, *options: str, code: int | None = None) -> Ended:
         """`rhumb run --json`."""
         return self("run", goal, "--repo", str(repository), "--json", *options, code=code)
+
+
+@dataclass
+class RhumbHere(Rhumb):
+    """The same commands on the same parts, in the tests' own process: without its start, which takes most of a test."""
+
+    def __call__(self, *arguments: str | bytes, stdin: str | bytes = "", code: int | None = None) -> Ended:
+        words = [word if isinstance(word, str) else os.fsdecode(word) for word in arguments]
+        typed = stdin.encode() if isinstance(stdin, str) else stdin
+        result = CliRunner().invoke(build(LocalInstallation()), words, input=typed, env=self.environment)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        ended = Ended(result.exit_code, result.stdout, result.stderr)
+        if code is not None:
+            assert ended.code == code, f"exit {ended.code}, not {code}\n--- out\n{ended.out}\n--- err\n{ended.err}"
+        return ended
