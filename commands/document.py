@@ -23,9 +23,14 @@ class PlanDocument:
         return self._tasks[key]
 
 
+def plan_document(plan: WorkGraphPlan) -> bytes:
+    """The plan as it is stored."""
+    return canonical_json(plan.model_dump(mode="json"))
+
+
 def store_plan(objects: Objects, project: str, change: str, plan: WorkGraphPlan) -> BlobRef:
     """Store under the seed's name, `work-graphs/<project>/<change>.json`, and by hash for the event."""
-    content = canonical_json(plan.model_dump(mode="json"))
+    content = plan_document(plan)
     objects.put_named(f"work-graphs/{project}/{change}.json", content)
     return objects.put(content)
 
@@ -40,6 +45,13 @@ def plan_of(objects: Objects, state: ChangeState) -> PlanDocument:
     if state.plan is None:
         raise ValueError(f"{state.id} has no plan yet")
     return PlanDocument(WorkGraphPlan.model_validate_json(objects.get(state.plan)))
+
+
+def requested_plan(objects: Objects, state: ChangeState) -> WorkGraphPlan:
+    """The plan that the requester handed in, or one task that implements the goal."""
+    if state.requested_plan is not None:
+        return WorkGraphPlan.model_validate_json(objects.get(state.requested_plan))
+    return single_task_plan(objects.get(state.goal).decode())
 
 
 def single_task_plan(goal: str) -> WorkGraphPlan:

@@ -7,6 +7,7 @@ from typing import Final
 
 from commands.checks.resolve import judges_of_base
 from commands.context import Context, meta
+from commands.document import plan_document
 from commands.ports.agent import AgentRequest
 from commands.ports.git import Canonical, PersonRepository, Relation
 from commands.ports.store import Handled, Handling
@@ -17,6 +18,7 @@ from domain.check import Check
 from domain.kernel.errors import InvalidInput
 from domain.kernel.ids import change_id, project_id
 from domain.kernel.value import clean_text, encode_path
+from domain.plan import WorkGraphPlan
 from domain.policy import DEFAULT_POLICY
 from domain.project.command import CreateProject, ImportCommit
 from domain.project.event import ImportRelation
@@ -32,6 +34,7 @@ NAMESPACE: Final = uuid.UUID("5b0c2f0e-6a38-5f5e-9a0f-0d0f6f2a7c11")
 class Submission:
     """What a person asks for. requester: a pseudonymous ID. budget in micro-dollars.
 
+    plan: a Work Graph of the person's own; None asks for one.
     client_request_id: the same one again from the same requester is the same Change.
     """
 
@@ -41,6 +44,7 @@ class Submission:
     agent: AgentRequest
     budget: int
     base: str | None = None
+    plan: WorkGraphPlan | None = None
     checks: tuple[Check, ...] = ()
     approve: bool = False
     allow_red_base: bool = False
@@ -111,6 +115,7 @@ def submit(ctx: Context, request: Submission) -> Submitted:
     # The commit lies in canonical, pinned and synced, before any event names it.
     canonical.fetch(repository.path, repository.commit, f"refs/rhumb/base/{repository.commit}")
     judges = judges_of_base(canonical, _base_of(ctx.writer.state(project), repository, canonical), request.checks)
+    plan_ref = None if request.plan is None else ctx.objects.put(plan_document(request.plan))
     goal_ref, settings_ref = ctx.objects.put(goal.encode()), ctx.objects.put(settings)
 
     def work(unit: Unit) -> tuple[str, ...]:
@@ -130,6 +135,7 @@ def submit(ctx: Context, request: Submission) -> Submitted:
                 base_commit=state.commit,
                 budget=request.budget,
                 policy=state.policy.name,
+                plan=plan_ref,
                 checks=request.checks,
                 start_planning=request.start_planning,
                 allow_red_base=request.allow_red_base,

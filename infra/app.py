@@ -38,7 +38,7 @@ from infra.sandbox.bubblewrap import BubblewrapSandbox
 from infra.sandbox.probe import probe
 from infra.sandbox.settings import SandboxSettings
 from infra.sandbox.unsafe import UnsafeLocal
-from infra.settings import Settings
+from infra.settings import Settings, SettingsError
 from infra.setup.cache import SetupCache
 from infra.telemetry import configure_logging
 from projections import MODELS
@@ -116,7 +116,15 @@ def runtime_folder(home: Path) -> Path:
 
 
 def sandbox_settings(settings: Settings) -> SandboxSettings:
-    return SandboxSettings.from_environment(toolchains=settings.toolchains)
+    """How commands are isolated for the person who started this process.
+
+    Raises:
+        SettingsError: RHUMBLINE_TOOLCHAINS names a folder that contains the person's home.
+    """
+    try:
+        return SandboxSettings.from_environment(toolchains=settings.toolchains)
+    except ValueError as error:
+        raise SettingsError(f"RHUMBLINE_TOOLCHAINS: {error}") from error
 
 
 @contextmanager

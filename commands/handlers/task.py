@@ -83,7 +83,7 @@ def open_run(
     reservation: int | None,
     base_commit: str,
     bookkeeping: dict[str, Any],
-    lost: str | None = None,
+    continues: Continues | None = None,
 ) -> None:
     """Begin the Run's stream and reserve its slice of the project's month."""
     state = unit.state(change)
@@ -105,7 +105,7 @@ def open_run(
             reservation=reservation,
             budget=budget,
             sandboxed=state.sandboxed,
-            continues=None if lost is None else Continues(run=lost, turn=0, tree=None),
+            continues=continues,
         ),
         run,
     )

@@ -1,6 +1,5 @@
 """Running checks: only these runs are evidence, whatever an agent says."""
 
-import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -107,5 +106,5 @@ def checkout(
         sandbox.own(folder)
         yield folder
     finally:
-        sandbox.disown(folder)
-        shutil.rmtree(holder)
+        sandbox.remove(folder)
+        holder.rmdir()

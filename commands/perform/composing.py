@@ -4,12 +4,11 @@ from typing import Any
 
 from commands.checks.project_file import outputs_in_the_way, read_project_file
 from commands.document import plan_of
+from commands.perform.merging import conflicts_of, files_of, merge_changesets
 from commands.perform.performance import Performance
-from commands.perform.running import changeset_message, signature
-from commands.ports.git import Canonical, Merge, Signature
+from commands.ports.git import Canonical, Merge
 from commands.unit import Unit
 from domain.change.command import RecordComposition, RejectComposition
-from domain.change.event import TaskConflict
 from domain.change.state import CandidateState, ChangeState
 from domain.change.status import CandidateStatus
 from domain.judge import ChangedPath, tier_raises, verification_plan
@@ -27,16 +26,9 @@ def perform_compose(performance: Performance) -> None:
         return
     canonical = ctx.canonicals.open(effect.project)
     plan = plan_of(ctx.objects, state)
-    changesets = [state.changesets[changeset] for changeset in candidate.changesets]
-    tasks = [state.tasks[changeset.task] for changeset in changesets]
-
-    def describe(index: int) -> tuple[Signature, str]:
-        return signature(tasks[index]), changeset_message(plan, state, tasks[index], changesets[index].run)
-
-    commits = [changeset.commit for changeset in changesets]
-    merge = canonical.compose(candidate.base_commit, commits, describe)
+    merge = merge_changesets(canonical, plan, state, candidate.base_commit, candidate.changesets)
     if merge.commit is None or merge.tree is None:
-        performance.record(lambda unit, bookkeeping: _reject(unit, change, candidate, merge, tasks, bookkeeping))
+        performance.record(lambda unit, bookkeeping: _reject(unit, state, candidate, merge, bookkeeping))
         return
     canonical.pin(f"refs/rhumb/cand/{candidate.id}", merge.commit)
     hidden = outputs_in_the_way(state.setup, canonical.paths(merge.commit)) if state.setup else ()
@@ -90,18 +82,17 @@ def _decide(unit: Unit, change: str, command: RecordComposition) -> None:
 
 
 def _reject(
-    unit: Unit, change: str, candidate: CandidateState, merge: Merge, tasks: list[Any], bookkeeping: dict[str, Any]
+    unit: Unit, state: ChangeState, candidate: CandidateState, merge: Merge, bookkeeping: dict[str, Any]
 ) -> None:
-    conflicts = tuple(TaskConflict(task=tasks[index].id, files=files) for index, files in merge.conflicts)
-    files = sorted({file for conflict in conflicts for file in conflict.files})
+    conflicts = conflicts_of(state, candidate.changesets, merge)
     unit.decide(
-        change,
+        state.id,
         RejectComposition(
             **bookkeeping,
             candidate=candidate.id,
             reason="file_conflict",
-            detail=f"the work doesn't merge in {', '.join(files[:10])}",
+            detail=f"the work doesn't merge in {files_of(conflicts)}",
             conflicts=conflicts,
-            policy=unit.state(unit.state(change).project).policy,
+            policy=unit.state(state.project).policy,
         ),
     )

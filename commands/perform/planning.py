@@ -6,7 +6,7 @@ from commands.checks.discovery import NoCheckFound
 from commands.checks.project_file import ProjectFileError
 from commands.checks.resolve import Judges, judges_of_base
 from commands.context import Context, Deferred
-from commands.document import single_task_plan, store_plan
+from commands.document import requested_plan, store_plan
 from commands.perform.checking import Judged, run_check
 from commands.perform.performance import Performance
 from commands.ports.git import Canonical
@@ -73,7 +73,7 @@ def _compile(
     state: ChangeState,
     judges: Judges,
 ) -> None:
-    plan = single_task_plan(ctx.objects.get(state.goal).decode())
+    plan = requested_plan(ctx.objects, state)
     document = store_plan(ctx.objects, state.project, state.id, plan)
 
     def work(unit: Unit, bookkeeping: dict[str, Any]) -> None:

@@ -1,14 +1,15 @@
 """Running an agent on a task: workspace, agent, snapshot, ChangeSet; then the outcome in one transaction."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from commands.context import Context, Deferred
 from commands.document import PlanDocument, plan_of
 from commands.handlers.task import open_run
+from commands.perform.merging import changeset_message, conflicts_of, files_of, merge_changesets, signature
 from commands.perform.performance import Performance
-from commands.ports.agent import Agent, AgentReport, AgentTask, AgentUnavailable, PreviousAttempt
-from commands.ports.git import Canonical, Signature, SnapshotRefused, Workspace
+from commands.ports.agent import Agent, AgentReport, AgentTask, AgentUnavailable, DependencyReport, PreviousAttempt
+from commands.ports.git import Canonical, SnapshotRefused, Workspace
 from commands.ports.sandbox import Killed
 from commands.unit import Unit
 from domain.budget.command import SettleSlice
@@ -16,10 +17,12 @@ from domain.change.command import Broke, FinishTask, Made, NoChanges, RequeueRun
 from domain.change.event import BlockCause, TaskRequeued, TaskRetried
 from domain.change.state import ChangeState, TaskState
 from domain.kernel.event import BlobRef
-from domain.kernel.ids import agent_id
 from domain.plan import WRITING_KINDS
-from domain.run.command import FinishRun
+from domain.run.command import FinishRun, RecordTurn
+from domain.run.event import Continues
 from domain.run.status import RunOutcome
+
+NOTHING_RAN: Final = AgentReport(exit_code=None, killed=None, output=b"", output_truncated=False, duration=0.0, cost=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,83 +34,109 @@ class Ended:
     log: BlobRef | None
 
 
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at work."""
+
+    performance: Performance
+    state: ChangeState
+    task: TaskState
+    run: str
+    agent: Agent
+    canonical: Canonical
+    plan: PlanDocument
+
+    @property
+    def ctx(self) -> Context:
+        return self.performance.ctx
+
+
 def perform_run(performance: Performance) -> None:
     """Run the attempt that the intent names; an attempt that was begun before is lost and a new Run takes its place."""
     ctx, effect = performance.ctx, performance.effect
     assert effect.change is not None
     task_id, run = str(effect.payload["task"]), str(effect.payload["run"])
-    state = ctx.writer.state(effect.change)
-    if state.tasks[task_id].run != run:
-        return
-    if performance.attempt > 1:
-        _requeue(performance, task_id, run)
+    state: ChangeState = ctx.writer.state(effect.change)
+    task = state.tasks[task_id]
+    if task.run != run:
         return
     agent = ctx.agents.open(ctx.objects.get(state.settings), state.sandboxed)
-    ended, workspace = _work(performance, state, state.tasks[task_id], agent)
+    canonical = ctx.canonicals.open(state.project)
+    attempt = Attempt(performance, state, task, run, agent, canonical, plan_of(ctx.objects, state))
+    if performance.attempt > 1:
+        _requeue(attempt)
+        return
+    ended = _work(attempt)
     if performance.cancel.is_set():
         # Cut off by the end of this process or by a cancel: the open effect says that the run is lost.
         raise Deferred("the process is stopping", 0)
-    performance.record(lambda unit, bookkeeping: _finish(ctx, unit, bookkeeping, task_id, run, ended, agent))
+    performance.record(lambda unit, bookkeeping: _finish(attempt, unit, bookkeeping, ended))
     # Only now: the ChangeSet is recorded, and its commit readable in canonical.
-    workspace.close()
+    canonical.close_workspace(run)
 
 
-def _work(performance: Performance, state: ChangeState, task: TaskState, agent: Agent) -> tuple[Ended, Workspace]:
-    ctx = performance.ctx
-    assert task.run is not None
-    canonical = ctx.canonicals.open(state.project)
+def _work(attempt: Attempt) -> Ended:
+    ctx, state, task = attempt.ctx, attempt.state, attempt.task
+    merge = merge_changesets(attempt.canonical, attempt.plan, state, task.base_commit, task.stack)
+    if merge.commit is None:
+        conflicts = conflicts_of(state, task.stack, merge)
+        detail = f"what it builds on doesn't merge in {files_of(conflicts)}"
+        broke = Broke(reason="dependency_merge_conflict", detail=detail, retryable=False, conflicts=conflicts)
+        return Ended(broke, NOTHING_RAN, None)
     sandbox = ctx.sandbox(state.sandboxed)
-    binds = performance.setup_binds(state.setup, canonical, state.base_commit, sandbox)
-    workspace = canonical.open_workspace(task.run, task.base_commit)
-    plan = plan_of(ctx.objects, state)
+    binds = attempt.performance.setup_binds(state.setup, attempt.canonical, state.base_commit, sandbox)
+    left = ctx.writer.state(attempt.run).started.continues
+    workspace = attempt.canonical.open_workspace(attempt.run, merge.commit, left.tree if left else None)
     try:
-        report = agent.run(
-            _agent_task(ctx, state, task, plan),
+        report = attempt.agent.run(
+            _agent_task(attempt, interrupted=left is not None),
             workspace.folder,
             sandbox,
             tuple(binds),
-            performance.cancel,
-            lambda chunk: performance.lines(task.key, chunk),
+            attempt.performance.cancel,
+            lambda chunk: attempt.performance.lines(task.key, chunk),
         )
-        secrets = agent.secrets()
+        secrets = attempt.agent.secrets()
     except AgentUnavailable as error:
-        nothing = AgentReport(exit_code=None, killed=None, output=b"", output_truncated=False, duration=0.0, cost=0)
-        return Ended(Broke(reason="agent_unavailable", detail=str(error), retryable=False), nothing, None), workspace
+        return Ended(Broke(reason="agent_unavailable", detail=str(error), retryable=False), NOTHING_RAN, None)
     log = ctx.objects.put(report.output)
-    if performance.cancel.is_set():
-        return Ended(Broke(reason="cancelled", detail="stopped", retryable=True), report, log), workspace
-    result = _result(ctx, canonical, workspace, state, task, plan, secrets, report)
-    return Ended(result, report, log), workspace
+    if attempt.performance.cancel.is_set():
+        return Ended(Broke(reason="cancelled", detail="stopped", retryable=True), report, log)
+    return Ended(_result(attempt, workspace, merge.commit, secrets, report), report, log)
 
 
-def _agent_task(ctx: Context, state: ChangeState, task: TaskState, plan: PlanDocument) -> AgentTask:
-    assert task.run is not None
+def _agent_task(attempt: Attempt, interrupted: bool) -> AgentTask:
+    task, plan, ctx = attempt.task, attempt.plan, attempt.ctx
+    previous = PreviousAttempt(task.hint, task.hint.replace("_", " ")) if task.hint else None
+    if interrupted:
+        previous = PreviousAttempt("interrupted", "it was cut off; what it had done so far lies in the folder")
+    needed = [attempt.state.tasks[needed] for needed in task.depends_on]
+    reports = tuple(
+        DependencyReport(each.key, plan.task(each.key).title, ctx.objects.get(each.report).decode(errors="replace"))
+        for each in needed
+        if each.report is not None
+    )
     return AgentTask(
-        run=task.run,
+        run=attempt.run,
         task=task.id,
         attempt=task.attempt,
-        goal=ctx.objects.get(state.goal).decode(),
+        goal=ctx.objects.get(attempt.state.goal).decode(),
         planned=plan.task(task.key),
-        previous=PreviousAttempt(task.hint, task.hint.replace("_", " ")) if task.hint else None,
+        previous=previous,
+        reports=reports,
     )
 
 
 def _result(
-    ctx: Context,
-    canonical: Canonical,
-    workspace: Workspace,
-    state: ChangeState,
-    task: TaskState,
-    plan: PlanDocument,
-    secrets: tuple[str, ...],
-    report: AgentReport,
+    attempt: Attempt, workspace: Workspace, start: str, secrets: tuple[str, ...], report: AgentReport
 ) -> RunResult:
     """What came of the attempt, from what lies in the workspace and how the agent ended, never from what it says."""
     failure = _failure(report)
     if failure is not None:
         return failure
+    task, canonical = attempt.task, attempt.canonical
     if task.kind not in WRITING_KINDS:
-        return Made(report=ctx.objects.put((report.report or "").encode()))
+        return Made(report=attempt.ctx.objects.put((report.report or "").encode()))
     try:
         tree = workspace.snapshot(secrets)
     except SnapshotRefused as refused:
@@ -116,14 +145,13 @@ def _result(
             detail=f"{refused.reason.replace('_', ' ')}: {', '.join(refused.paths[:5])}",
             retryable=refused.reason != "secret_in_changeset",
         )
-    if tree == canonical.tree_of(task.base_commit):
-        return NoChanges(base_commit=task.base_commit, tree=tree)
-    assert task.run is not None
+    if tree == canonical.tree_of(start):
+        return NoChanges(base_commit=start, tree=tree)
     author = signature(task)
-    message = changeset_message(plan, state, task, task.run)
-    commit = canonical.commit_tree(tree, (task.base_commit,), author, author, message)
-    canonical.pin(f"refs/rhumb/cs/{task.run}", commit)
-    return Made(base_commit=task.base_commit, commit=commit, tree=tree)
+    message = changeset_message(attempt.plan, attempt.state, task, attempt.run)
+    commit = canonical.commit_tree(tree, (start,), author, author, message)
+    canonical.pin(f"refs/rhumb/cs/{attempt.run}", commit)
+    return Made(base_commit=start, commit=commit, tree=tree)
 
 
 def _failure(report: AgentReport) -> RunResult | None:
@@ -134,25 +162,8 @@ def _failure(report: AgentReport) -> RunResult | None:
     return Broke(reason=report.reason, detail=report.detail, retryable=True)
 
 
-def signature(task: TaskState) -> Signature:
-    """The agent as author; the time is the attempt's start, from its event, so that hashes repeat."""
-    agent = agent_id(task.id)
-    return Signature(name=agent, email=f"{agent}@rhumbline.invalid", timestamp=task.started_at)
-
-
-def changeset_message(plan: PlanDocument, state: ChangeState, task: TaskState, run: str) -> str:
-    """The task's title and trailers for change, task and the run that made the work."""
-    return (
-        f"{plan.task(task.key).title}\n\n"
-        f"Rhumbline-Change: {state.id}\nRhumbline-Task: {task.id}\nRhumbline-Run: {run}\n"
-    )
-
-
-def _finish(
-    ctx: Context, unit: Unit, bookkeeping: dict[str, Any], task_id: str, run: str, ended: Ended, agent: Agent
-) -> None:
-    change = bookkeeping["correlation"]
-    report, result = ended.report, ended.result
+def _finish(attempt: Attempt, unit: Unit, bookkeeping: dict[str, Any], ended: Ended) -> None:
+    change, run, report, result = attempt.state.id, attempt.run, ended.report, ended.result
     unit.decide(
         run,
         FinishRun(
@@ -170,23 +181,24 @@ def _finish(
         run,
     )
     _settle(unit, run, report.cost, bookkeeping)
-    task = unit.state(change).tasks[task_id]
+    task = unit.state(change).tasks[attempt.task.id]
     events = unit.decide(
         change,
         FinishTask(
             **bookkeeping,
-            task=task_id,
+            task=task.id,
             run=run,
             run_head=unit.head(run),
             result=result,
             cost=report.cost,
-            next_reservation=agent.reservation(task.key, task.attempt + 1),
+            next_reservation=attempt.agent.reservation(task.key, task.attempt + 1),
         ),
         run,
     )
     for event in events:
         if isinstance(event, TaskRetried):
-            open_run(unit, change, task_id, event.run, agent.provider, event.reservation, task.base_commit, bookkeeping)
+            provider = attempt.agent.provider
+            open_run(unit, change, task.id, event.run, provider, event.reservation, task.base_commit, bookkeeping)
 
 
 def _settle(unit: Unit, run: str, cost: int | None, bookkeeping: dict[str, Any]) -> None:
@@ -205,22 +217,50 @@ def _run_outcome(result: RunResult) -> RunOutcome:
     return RunOutcome.FAILED
 
 
-def _requeue(performance: Performance, task_id: str, run: str) -> None:
-    ctx, change = performance.ctx, performance.effect.change
-    assert change is not None
+def _requeue(attempt: Attempt) -> None:
+    """The worker of this run is gone: what it left is kept, and a new Run goes on from there."""
+    tree = _kept(attempt)
+    change, run, performance = attempt.state.id, attempt.run, attempt.performance
 
     def work(unit: Unit, bookkeeping: dict[str, Any]) -> None:
-        state = unit.state(change)
-        agent = ctx.agents.open(ctx.objects.get(state.settings), state.sandboxed)
-        _close_lost(unit, run, bookkeeping)
-        for event in unit.decide(change, RequeueRun(**bookkeeping, task=task_id, run=run), run):
+        turn = unit.state(run).turn + 1
+        unit.decide(run, RecordTurn(**bookkeeping, turn=turn, tree=tree, cost=None), run)
+        unit.decide(run, FinishRun(**bookkeeping, outcome=RunOutcome.LOST, reason="worker_lost", tree=tree), run)
+        _settle(unit, run, None, bookkeeping)
+        for event in unit.decide(change, RequeueRun(**bookkeeping, task=attempt.task.id, run=run), run):
             if isinstance(event, TaskRequeued):
-                base = unit.state(change).tasks[task_id].base_commit
-                reservation = unit.state(run).started.reservation
-                open_run(unit, change, task_id, event.run, agent.provider, reservation, base, bookkeeping, lost=run)
+                started = unit.state(run).started
+                open_run(
+                    unit,
+                    change,
+                    attempt.task.id,
+                    event.run,
+                    attempt.agent.provider,
+                    started.reservation,
+                    started.base_commit,
+                    bookkeeping,
+                    continues=Continues(run=run, turn=turn, tree=tree),
+                )
 
     performance.record(work, step="lost")
-    ctx.canonicals.open(performance.effect.project).close_workspace(run)
+    attempt.canonical.close_workspace(run)
+
+
+def _kept(attempt: Attempt) -> str | None:
+    """The tree that a lost run left, kept under `refs/rhumb/wip/<run>`; None where nothing usable is left."""
+    canonical, run = attempt.canonical, attempt.run
+    if attempt.task.kind not in WRITING_KINDS or run not in canonical.workspaces():
+        return None
+    merge = merge_changesets(canonical, attempt.plan, attempt.state, attempt.task.base_commit, attempt.task.stack)
+    if merge.commit is None:
+        return None
+    try:
+        tree = canonical.open_workspace(run, merge.commit).snapshot(attempt.agent.secrets())
+    except (SnapshotRefused, AgentUnavailable):
+        return None
+    author = signature(attempt.task)
+    canonical.pin(f"refs/rhumb/wip/{run}", canonical.commit_tree(tree, (merge.commit,), author, author, "Interrupted"))
+    return tree
 
 
 def perform_stop(performance: Performance) -> None:
@@ -233,9 +273,3 @@ def perform_stop(performance: Performance) -> None:
 
     ctx.canonicals.open(performance.effect.project).close_workspace(run)
     performance.record(work)
-
-
-def _close_lost(unit: Unit, run: str, bookkeeping: dict[str, Any]) -> None:
-    """End the lost Run; its cost is unknown, so its slice settles at the full reservation, marked as estimated."""
-    unit.decide(run, FinishRun(**bookkeeping, outcome=RunOutcome.LOST, reason="worker_lost"), run)
-    _settle(unit, run, None, bookkeeping)

@@ -159,8 +159,11 @@ class Canonical(Protocol):
         """
         ...
 
-    def open_workspace(self, run: str, base: str) -> "Workspace":
-        """A fork pinned at `base` with a checkout owned by the sandbox's user. Idempotent per run."""
+    def open_workspace(self, run: str, base: str, tree: str | None = None) -> "Workspace":
+        """A fork pinned at `base` with a checkout owned by the sandbox's user. Idempotent per run.
+
+        tree: the files to start with in place of the base's: what an interrupted run left.
+        """
         ...
 
     def close_workspace(self, run: str) -> None:

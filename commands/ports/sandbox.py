@@ -110,6 +110,10 @@ class Sandbox(Protocol):
         """Take `folder` and all below it back, so that the backend may read and remove it, without following links."""
         ...
 
+    def remove(self, folder: Path) -> None:
+        """Take `folder` back and remove it with all below it, without following links, however deep it is."""
+        ...
+
     def toolchain_fingerprint(self) -> str:
         """A hash of the toolchains that commands see (their paths and versions); part of a set-up cache's key."""
         ...

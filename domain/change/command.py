@@ -28,6 +28,7 @@ class CreateChange(Command):
     base_commit: str
     budget: Micros
     policy: Text
+    plan: BlobRef | None = None
     checks: tuple[Check, ...] = ()
     start_planning: bool = True
     allow_red_base: bool = False

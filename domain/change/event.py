@@ -22,7 +22,7 @@ class ChangeCreated(Event):
 
     settings: how the requester's agents run (provider, its command, binds, names of variables), as a blob.
 
-    checks: what the requester named; empty means that the base's settings or discovery decide while compiling.
+    plan: the Work Graph that the requester handed in; None asks for one. checks: what the requester named; empty means that the base's settings or discovery decide while compiling.
     approved_in_advance_by: the person who approves whatever candidate is gated, or None.
     sandboxed: False only by a person's `--unsafe-local`.
     """
@@ -38,6 +38,7 @@ class ChangeCreated(Event):
     base_commit: str
     budget: Micros
     policy: Text
+    plan: BlobRef | None = None
     checks: tuple[Check, ...] = ()
     start_planning: bool = True
     allow_red_base: bool = False
@@ -178,7 +179,8 @@ class TaskAssigned(Event):
 class TaskStarted(Event):
     """reservation: micro-dollars held for the run; None where the agent's cost can't be known.
 
-    base_commit: what the workspace starts on. started_at: Unix seconds; commits take their date from it.
+    base_commit: canonical at the start; the workspace starts on it with the ChangeSets of `stack` merged in their
+    order. started_at: Unix seconds; commits take their date from it.
     """
 
     type: ClassVar[str] = "task.started"
@@ -188,6 +190,7 @@ class TaskStarted(Event):
     base_commit: str
     reservation: Micros | None
     started_at: int
+    stack: tuple[str, ...] = ()
 
 
 class TaskRetried(Event):

@@ -74,6 +74,7 @@ def _created(state: ChangeState | None, event: e.ChangeCreated) -> ChangeState:
         budget=event.budget,
         first_budget=event.budget,
         policy=event.policy,
+        requested_plan=event.plan,
         requested_checks=event.checks,
         start_planning=event.start_planning,
         allow_red_base=event.allow_red_base,

@@ -65,6 +65,7 @@ def _started(task: TaskState, event: e.TaskStarted) -> TaskState:
         base_generation=event.base_generation,
         base_commit=event.base_commit,
         started_at=event.started_at,
+        stack=event.stack,
         reservation=event.reservation,
     )
 
@@ -110,7 +111,9 @@ def _requeued(task: TaskState, event: e.TaskRequeued) -> TaskState:
 
 def _completed(task: TaskState, event: e.TaskCompleted) -> TaskState:
     _same_run(task, event.run)
-    return changed(task, status=_moved(task, event), run=None, last_ended=event.run, reservation=None)
+    return changed(
+        task, status=_moved(task, event), run=None, last_ended=event.run, reservation=None, report=event.report
+    )
 
 
 def _failed(task: TaskState, event: e.TaskFailed) -> TaskState:

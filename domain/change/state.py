@@ -36,7 +36,8 @@ class TaskState:
     it without requeues and hints, `lost` its lost workers, `hint` is the hint given in it.
 
     woken: a wake is on its way. reworked: it runs again, so that changing nothing is an answer. left_when_stopped: what
-    was left of the budget when that stopped it. changeset: its newest ChangeSet.
+    was left of the budget when that stopped it. changeset: its newest ChangeSet. stack: the ChangeSets that its attempt
+    starts on, beside canonical. report: what it handed on.
     """
 
     id: str
@@ -63,6 +64,8 @@ class TaskState:
     detail: str = ""
     conflicts: tuple[TaskConflict, ...] = ()
     changeset: str | None = None
+    stack: tuple[str, ...] = ()
+    report: BlobRef | None = None
 
     @property
     def writes(self) -> bool:
@@ -154,6 +157,7 @@ class ChangeState:
     budget: Micros
     first_budget: Micros
     policy: str
+    requested_plan: BlobRef | None
     requested_checks: tuple[Check, ...]
     start_planning: bool
     allow_red_base: bool

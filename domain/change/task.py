@@ -29,7 +29,7 @@ from domain.change.event import (
     VerificationStarted,
 )
 from domain.change.evolve_task import NO_CHANGES
-from domain.change.graph import all_completed, task_of
+from domain.change.graph import all_completed, stack, task_of
 from domain.change.guard import require_manager, require_open
 from domain.change.progress import settle_running
 from domain.change.state import ChangeState, TaskState
@@ -72,6 +72,7 @@ def start(state: ChangeState, command: StartTask) -> tuple[Event, ...]:
         base_commit=command.base_commit,
         reservation=command.reservation,
         started_at=int(command.at.timestamp()),
+        stack=tuple(changeset.id for changeset in stack(state, task.id)),
     )
     return (started,)
 

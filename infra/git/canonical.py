@@ -105,9 +105,9 @@ class GitCanonical:
     def compose(self, base: str, changesets: Sequence[str], describe: Describe) -> Merge:
         return compose(self._path, base, changesets, describe)
 
-    def open_workspace(self, run: str, base: str) -> GitWorkspace:
+    def open_workspace(self, run: str, base: str, tree: str | None = None) -> GitWorkspace:
         self._require_commit(base)
-        return self._workspaces.open(run, base)
+        return self._workspaces.open(run, base, tree)
 
     def close_workspace(self, run: str) -> None:
         self._workspaces.close(run)

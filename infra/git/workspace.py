@@ -36,8 +36,8 @@ class Workspaces:
         self._canonical, self._root, self._sandbox = canonical, root.absolute(), sandbox
         self._refs = Refs(canonical)
 
-    def open(self, run: str, base: str) -> "GitWorkspace":
-        """The run's workspace, made if it isn't there or was never finished.
+    def open(self, run: str, base: str, tree: str | None = None) -> "GitWorkspace":
+        """The run's workspace, made if it isn't there or was never finished. tree: the files to start with, not base's.
 
         Raises:
             ValueError: it is there with another base: a run has one.
@@ -50,11 +50,15 @@ class Workspaces:
             return workspace
         self._discard(home)
         self._refs.put(f"refs/ws/{run}/base", base)
-        self._write(home, base, raw=False)
-        if b".gitattributes\0" in (home / INDEX).read_bytes() and workspace.write_tree() != workspace.base_tree:
+        self._write(home, base, tree or base, raw=False)
+        if (
+            tree is None
+            and b".gitattributes\0" in (home / INDEX).read_bytes()
+            and workspace.write_tree() != workspace.base_tree
+        ):
             # What the tree's attributes make of its files doesn't come back as the same tree: then it's stored bytes.
             self._discard(home)
-            self._write(home, base, raw=True)
+            self._write(home, base, base, raw=True)
         return workspace
 
     def close(self, run: str) -> None:
@@ -75,14 +79,17 @@ class Workspaces:
             if grave.lstat().st_ctime < oldest:
                 self._bury(grave)
 
-    def _write(self, home: Path, base: str, raw: bool) -> None:
+    def _write(self, home: Path, base: str, files: str, raw: bool) -> None:
         home.mkdir(parents=True)
         folder, fork, scratch = home / FOLDER, home / FORK, home / "new"
         folder.mkdir()
         scratch.mkdir()
         write_fork(fork, self._canonical, attributes=_RAW if raw else b"")
-        write_index(self._canonical, scratch / INDEX, base)
+        write_index(self._canonical, scratch / INDEX, files)
         write_files(self._canonical, self._sandbox, fork, scratch, folder)
+        if files != base:
+            (scratch / INDEX).unlink()
+            write_index(self._canonical, scratch / INDEX, base)
         write_file(home / BASE, base.encode())
         (scratch / INDEX).rename(home / INDEX)
         remove_tree(scratch)

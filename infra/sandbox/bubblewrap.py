@@ -14,6 +14,7 @@ from infra.sandbox.destination import AddressPolicy, Destinations, is_public
 from infra.sandbox.fingerprint import fingerprint
 from infra.sandbox.identity import Identity
 from infra.sandbox.output import Output
+from infra.sandbox.ownership import remove_tree
 from infra.sandbox.preparation import mount_points, prepare
 from infra.sandbox.probe import explain
 from infra.sandbox.session import Session
@@ -59,6 +60,11 @@ class BubblewrapSandbox:
             OSError: `folder` isn't a folder, or the files can't be taken back.
         """
         self._identity.disown(folder)
+
+    def remove(self, folder: Path) -> None:
+        """See `Sandbox.remove`."""
+        self.disown(folder)
+        remove_tree(folder)
 
     def toolchain_fingerprint(self) -> str:
         """See `Sandbox.toolchain_fingerprint`; looks at the files anew with each call."""

@@ -23,7 +23,7 @@ from infra.sandbox.fingerprint import fingerprint
 from infra.sandbox.interpreter import python_binary
 from infra.sandbox.launch import threads_of
 from infra.sandbox.output import Output
-from infra.sandbox.ownership import open_up
+from infra.sandbox.ownership import open_up, remove_tree
 from infra.sandbox.process_tree import descendants, use_more_than
 from infra.sandbox.settings import SandboxSettings
 from infra.sandbox.supervision import Alarm, ProcessesRemain, watch
@@ -55,6 +55,11 @@ class UnsafeLocal:
     def disown(self, folder: Path) -> None:
         """See `Sandbox.disown`. Files whose modes keep their owner out are opened up."""
         open_up(folder)
+
+    def remove(self, folder: Path) -> None:
+        """See `Sandbox.remove`."""
+        self.disown(folder)
+        remove_tree(folder)
 
     def toolchain_fingerprint(self) -> str:
         """Never equal to a sandbox's: what a set-up step made here holds other paths."""
