@@ -32,10 +32,13 @@ TIMELINE: Final = Table(
         "routine": "boolean",
     },
     key=("position",),
-    indexes=(("event",), ("change", "position"), ("stream", "version"), ("subject", "position"), ("command",)),
+    indexes=(("change", "position"), ("stream", "version"), ("subject", "position")),
     append_only=True,
 )
 """event: `<stream>:<version>`; change: which it belongs to; routine: bookkeeping that a summary leaves out."""
+
+MAX_VERSION_DIGITS: Final = 18
+"""What fits a bigint."""
 
 MODEL: Final = ReadModel("timeline", __name__, TIMELINE)
 
@@ -93,8 +96,11 @@ class TimelineQueries:
         return page(self.views, Select(TIMELINE, where, ("position",), after=after), limit)
 
     def event(self, identifier: str) -> dict[str, Any] | None:
-        """By event ID."""
-        found = self.views.select(Select(TIMELINE, {"event": identifier}, ("position",)))
+        """By event ID (`<stream>:<version>`)."""
+        stream, _, version = identifier.rpartition(":")
+        if not version.isdecimal() or len(version) > MAX_VERSION_DIGITS:
+            return None
+        found = self.views.select(Select(TIMELINE, {"stream": stream, "version": int(version)}, ("position",)))
         return found[0] if found else None
 
     def last_about(self, subject: str) -> dict[str, Any] | None:
@@ -104,7 +110,3 @@ class TimelineQueries:
             if found:
                 return found[0]
         return None
-
-    def caused_by_command(self, command: str) -> list[dict[str, Any]]:
-        """The events of one command, in order."""
-        return self.views.select(Select(TIMELINE, {"command": command}, ("position",)))

@@ -30,7 +30,7 @@ def fold_log(
     """Feed the log up to position `until` to `fan`, calling `after_page` after each page."""
     began = time.monotonic()
     start = position = min((fold.position for fold in fan.folds), default=until)
-    with _few_collections():
+    with few_collections():
         while position < until and (events := read_page(store, position)):
             fan.feed([event for event in events if event[0] <= until] if events[-1][0] > until else events)
             position = min(events[-1][0], until)
@@ -40,8 +40,8 @@ def fold_log(
 
 
 @contextmanager
-def _few_collections() -> Iterator[None]:
-    """Folding makes many objects that live and no cycles: the collector would walk them over and over."""
+def few_collections() -> Iterator[None]:
+    """Without the garbage collector: folding makes many objects that live and no cycles for it to find."""
     enabled = gc.isenabled()
     gc.disable()
     try:

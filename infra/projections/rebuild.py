@@ -15,7 +15,7 @@ from commands.ports.store import EventStore
 from infra.projections import statement
 from infra.projections.fingerprint import fingerprint
 from infra.projections.home import ModelState
-from infra.projections.log import Progress, fold_log, no_progress
+from infra.projections.log import Progress, few_collections, fold_log, no_progress
 from infra.projections.postgres import (
     LOCKED_STATES,
     REFUSALS,
@@ -100,6 +100,10 @@ class _Rebuild:
         self._fan = FanOut([target.fold for target in self._targets])
 
     def run(self, progress: Progress) -> list[Rebuilt]:
+        with few_collections():
+            return self._run(progress)
+
+    def _run(self, progress: Progress) -> list[Rebuilt]:
         self._create()
         fold_log(self._store, self._fan, self._store.last_position(), self._flush_full, progress)
         for target in self._targets:
@@ -113,6 +117,7 @@ class _Rebuild:
         return results
 
     def _create(self) -> None:
+        self._connection.execute("SET LOCAL maintenance_work_mem = '128MB'")
         self._connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(REBUILD_SCHEMA)))
         for target in self._targets:
             for table in target.model.tables:
@@ -141,12 +146,12 @@ class _Rebuild:
                 target.rows += self._copy(table, rows)
 
     def _fill(self, target: _Target) -> None:
-        """Copy all rows, then make the indexes."""
+        """Copy all rows, then make the primary key and the indexes."""
         self._flush(target)
         for table in target.model.tables:
             if not table.append_only:
                 target.rows += self._copy(table, target.fold.rows)
-            for index in statement.index(table, REBUILD_SCHEMA):
+            for index in statement.indexes(table, REBUILD_SCHEMA):
                 self._connection.execute(index)
 
     def _copy(self, table: Table, rows: dict[Key, Row]) -> int:

@@ -11,7 +11,7 @@ from commands.ports.store import EventStore
 from infra.projections import statement
 from infra.projections.fingerprint import fingerprint
 from infra.projections.home import ModelState
-from infra.projections.log import Progress, fold_log, no_progress
+from infra.projections.log import Progress, few_collections, fold_log, no_progress
 from infra.projections.postgres import SCHEMA_LOCK, STATES, PostgresHome, state_of
 from projections.core import Key, ReadModel, Row, Table
 from projections.fold import Failure, FanOut, Fold
@@ -87,7 +87,7 @@ def verify(
     with home.datastore.connection() as connection:
         connection.isolation_level = IsolationLevel.REPEATABLE_READ
         try:
-            with connection.transaction():
+            with connection.transaction(), few_collections():
                 return _compare(store, connection, models, progress)
         finally:
             connection.isolation_level = None
