@@ -66,9 +66,14 @@ def test_a_failing_check_fails_the_change(process: Process) -> None:
 
 def test_a_spent_budget_blocks_and_a_raise_goes_on(process: Process, tmp_path: Path) -> None:
     script = tmp_path / "script.toml"
-    script.write_text(
-        '[[answers]]\ncostUsd = "0.02"\nreserveUsd = "0.05"\n[[answers.actions]]\nwrite = "value.txt"\ntext = "two\\n"\n'
-    )
+    reserve = '[[answers]]
+costUsd = "0.02"
+reserveUsd = "0.05"
+'
+    script.write_text(reserve + '[[answers.actions]]
+write = "value.txt"
+text = "two\n"
+')
 
     state = process.run(AgentRequest("scripted", script=script), budget=10_000)
     assert state.status is ChangeStatus.BUDGET_BLOCKED
@@ -125,10 +130,9 @@ def test_cancel_stops_the_agent_and_leaves_nothing(process: Process) -> None:
 
 def test_a_run_cut_off_is_continued_by_a_new_one(installation: Home) -> None:
     with installation.open() as first:
-        # The first attempt hangs, the next one finds its mark gone and goes on.
-        change = first.submit(
-            'case "$RHUMB_ATTEMPT_IS" in *) grep -q \'"attempt":1\' "$RHUMB_TASK_FILE" && sleep 300; echo two > value.txt;; esac'
-        )
+        # The first attempt hangs, the next one goes on.
+        line = "grep -q '\"attempt\":1' \"$RHUMB_TASK_FILE\" && sleep 300; echo two > value.txt"
+        change = first.submit(line)
         first.wait_for(change, lambda stored: stored.envelope.type == "run.started")
 
     with installation.open() as second:
