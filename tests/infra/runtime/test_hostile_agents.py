@@ -55,7 +55,7 @@ def nothing_left(process: Process, state: ChangeState) -> None:
         process.app.runner.wait_step(1)
     canonical = process.app.ctx.canonicals.open(state.project)
     assert canonical.workspaces() == ()
-    assert list(process.app.home.run.iterdir()) == []
+    assert list(process.app.ctx.scratch.iterdir()) == []
 
 
 def not_promoted(process: Process, repository: Path, state: ChangeState) -> None:
@@ -386,6 +386,14 @@ def test_a_check_that_prints_a_gigabyte_is_ended_and_its_evidence_is_bounded(sha
     assert (evidence.exit_code, evidence.killed) == (None, "output")
     assert len(shared.app.ctx.objects.get(evidence.output)) <= SETTINGS["output"]
     not_promoted(shared, repository, state)
+
+
+def test_a_check_that_leaves_a_tree_too_deep_for_a_path(shared: Process, repository: Path) -> None:
+    deep = "import os; [(os.mkdir('d'), os.chdir('d')) for _ in range(4000)]"
+
+    state = shared.run("echo two > value.txt", repository=repository, checks=person_checks((f'python3 -c "{deep}"',)))
+
+    promoted(shared, repository, state)
 
 
 def test_a_check_that_hangs_on_the_base_fails_the_change_before_any_agent(shared: Process, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What becomes of a Change, with real agents, real git, the real sandbox and the real store."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -65,15 +66,9 @@ def test_a_failing_check_fails_the_change(process: Process) -> None:
 
 
 def test_a_spent_budget_blocks_and_a_raise_goes_on(process: Process, tmp_path: Path) -> None:
-    script = tmp_path / "script.toml"
-    reserve = '[[answers]]
-costUsd = "0.02"
-reserveUsd = "0.05"
-'
-    script.write_text(reserve + '[[answers.actions]]
-write = "value.txt"
-text = "two\n"
-')
+    script = tmp_path / "script.json"
+    answer = {"costUsd": "0.02", "reserveUsd": "0.05", "actions": [{"write": "value.txt", "text": "two\n"}]}
+    script.write_text(json.dumps({"answers": [answer]}))
 
     state = process.run(AgentRequest("scripted", script=script), budget=10_000)
     assert state.status is ChangeStatus.BUDGET_BLOCKED
@@ -131,7 +126,7 @@ def test_cancel_stops_the_agent_and_leaves_nothing(process: Process) -> None:
 def test_a_run_cut_off_is_continued_by_a_new_one(installation: Home) -> None:
     with installation.open() as first:
         # The first attempt hangs, the next one goes on.
-        line = "grep -q '\"attempt\":1' \"$RHUMB_TASK_FILE\" && sleep 300; echo two > value.txt"
+        line = 'grep -q \'"attempt":1\' "$RHUMB_TASK_FILE" && sleep 300; echo two > value.txt'
         change = first.submit(line)
         first.wait_for(change, lambda stored: stored.envelope.type == "run.started")
 
