@@ -38,6 +38,7 @@ from infra.sandbox.bubblewrap import BubblewrapSandbox
 from infra.sandbox.probe import probe
 from infra.sandbox.settings import SandboxSettings
 from infra.sandbox.unsafe import UnsafeLocal
+from infra.scratch import open_scratch
 from infra.settings import Settings, SettingsError
 from infra.setup.cache import SetupCache
 from infra.telemetry import configure_logging
@@ -146,7 +147,8 @@ def open_app(
         migrate(postgres.dsn)
         pool = PoolSettings(max_size=settings.pool_max)
         store = stack.enter_context(PostgresStore(postgres.dsn, pool=pool, on_lost=postgres.ensure_running))
-        ctx = _context(settings, home, store)
+        scratch = stack.enter_context(open_scratch(home.run))
+        ctx = _context(settings, home, store, scratch)
         views = PostgresHome(store.datastore)
         prepare(store.events, views, MODELS)
         projector = Projector(store.events, views, MODELS)
@@ -165,13 +167,13 @@ def _database(settings: Settings, home: Home, progress: Callable[[str], None]) -
     return EmbeddedPostgres(home.root, runtime_folder(home.root), progress=progress)
 
 
-def _context(settings: Settings, home: Home, store: PostgresStore) -> Context:
+def _context(settings: Settings, home: Home, store: PostgresStore, scratch: Path) -> Context:
     sandboxes = Sandboxes(sandbox_settings(settings))
     host = AgentHost(
         environ=os.environ,
         home=Path.home(),
         own=(home.root, home.workspaces),
-        scratch=home.run,
+        scratch=scratch,
         limits=settings.agent_limits,
     )
     return Context(
@@ -189,7 +191,7 @@ def _context(settings: Settings, home: Home, store: PostgresStore) -> Context:
         bounds=Bounds(slots=settings.max_agents, agent=settings.agent_limits, check=settings.limits(0)),
         clock=lambda: datetime.now(UTC),
         new_uuid=lambda: str(uuid.uuid4()),
-        scratch=home.run,
+        scratch=scratch,
     )
 
 

@@ -35,7 +35,7 @@ class Home:
 
     @property
     def run(self) -> Path:
-        """Files that live as long as a run or a process: task files, sockets, locks."""
+        """Files that live as long as a process, below a folder of its own each (see `infra.scratch`)."""
         return self.root / "run"
 
     @property

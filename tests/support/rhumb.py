@@ -4,6 +4,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,31 @@ class Ended:
 
 
 @dataclass
+class Started:
+    """A command that runs; what it says on standard error is read as it comes."""
+
+    process: "subprocess.Popen[bytes]"
+    said: list[str] = field(default_factory=list)
+
+    def read_until(self, *wanted: str) -> str:
+        """The next line on standard error that holds one of these."""
+        assert self.process.stderr is not None
+        for raw in self.process.stderr:
+            self.said.append(raw.decode(errors="replace"))
+            if any(words in self.said[-1] for words in wanted):
+                return self.said[-1]
+        raise AssertionError(f"it ended without saying {' or '.join(wanted)}:\n{''.join(self.said)}")
+
+    def change(self) -> str:
+        """The ID of the Change, once it is told."""
+        return next(word for word in self.read_until("chg_").split() if word.startswith("chg_"))
+
+    def end(self) -> Ended:
+        out, err = self.process.communicate(timeout=TIMEOUT_SECONDS)
+        return Ended(self.process.returncode, out.decode(), "".join(self.said) + err.decode(errors="replace"))
+
+
+@dataclass
 class Rhumb:
     """Commands on one home."""
 
@@ -61,6 +88,21 @@ class Rhumb:
         if code is not None:
             assert ended.code == code, f"exit {ended.code}, not {code}\n--- out\n{ended.out}\n--- err\n{ended.err}"
         return ended
+
+    @contextmanager
+    def start(self, *arguments: str) -> Iterator[Started]:
+        """Start `rhumb` and go on; whatever happens, it is gone at the end of the block."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "infra.main", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.environment,
+        ) as process:
+            try:
+                yield Started(process)
+            finally:
+                process.kill()
 
     def run(self, goal: str, repository: Path, *options: str, code: int | None = None) -> Ended:
         """`rhumb run --json`."""
