@@ -67,6 +67,7 @@ class LocalSession:
                 if not page:
                     if settled:
                         return
+                    self._app.runner.require_alive()
                     told = self._tell(self.trouble(change), told)
                     wake.wait(LOOK_SECONDS)
         finally:

@@ -15,7 +15,7 @@ from commands.context import Context
 from commands.effect import EffectKind, run_effect
 from commands.handlers.deliver import Delivery, deliver
 from commands.perform.performance import Performance, Performer, perform
-from commands.ports.store import ChangeBusy, Effect, FenceLost, Lease
+from commands.ports.store import ChangeBusy, Effect, FenceLost, Lease, StoreError
 from commands.unit import HeldLeases
 from infra.runtime.router import Router
 
@@ -59,6 +59,7 @@ class Engine:
     on_output: Callable[[Effect, str, bytes], None] = field(default=lambda _effect, _source, _chunk: None)
     _leader: Lease | None = None
     _running: dict[str, Running] = field(default_factory=dict)
+    _over: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _pool: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(64, "effect"))
 
@@ -99,6 +100,7 @@ class Engine:
 
     def step(self) -> bool:
         """Do what is due now; False when nothing was."""
+        self._free_slots()
         progressed = self._lead()
         progressed |= self._deliver()
         progressed |= self._start_effects()
@@ -183,12 +185,23 @@ class Engine:
             perform(self.performers, performance)
         except FenceLost:
             log.warning("effect.fenced", effect=effect_id)
+        except StoreError as error:
+            # Nothing of the outcome is there, so the effect is open still, and begins again.
+            log.warning("effect.store_trouble", effect=effect_id, error=str(error))
         finally:
-            if pooled:
-                self.ctx.slots.free(effect_id)
             with self._lock:
                 del self._running[effect_id]
+                if pooled:
+                    self._over.add(effect_id)
             self.wake.set()
+
+    def _free_slots(self) -> None:
+        """Give back the places of what is over; in trouble with the store it is tried again with the next step."""
+        with self._lock:
+            over = self._over - self._running.keys()
+        for effect_id in over:
+            self.ctx.slots.free(effect_id)
+            self._over.discard(effect_id)
 
     # -- the end -----------------------------------------------------------------------------------------------
 
@@ -199,11 +212,18 @@ class Engine:
             return bool(self._running)
 
     def stop(self) -> None:
-        """Stop agents and checks, wait for their threads, hand back every lease. What is open stays open."""
+        """Stop agents and checks, wait for their threads, hand back every lease. What is open stays open.
+
+        A store in trouble keeps nobody from ending: what a process held that is gone is free.
+        """
         self._cancel(lambda _effect: True)
         self._pool.shutdown(wait=True)
-        for change in self._held.streams:
-            self.give_up(change)
-        if self._leader is not None:
-            self.ctx.leases.release(self._leader)
-            self._leader = None
+        try:
+            self._free_slots()
+            for change in self._held.streams:
+                self.give_up(change)
+            if self._leader is not None:
+                self.ctx.leases.release(self._leader)
+                self._leader = None
+        except StoreError as error:
+            log.warning("engine.stopped_in_trouble", error=str(error))

@@ -18,13 +18,17 @@ TROUBLE_SECONDS: Final = 2.0
 
 
 class Runner:
-    """Runs until `stop`. A store that is away or full is tried again; nothing is lost meanwhile."""
+    """Runs until `stop`. A store that is away or full is tried again; nothing is lost meanwhile.
+
+    trouble: why the last step couldn't be made; None if it could. A defect ends the engine: see `require_alive`.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._stopping = threading.Event()
         self._stepped = threading.Condition()
         self._idle = False
+        self._defect: Exception | None = None
         self.trouble: str | None = None
         self._threads = (
             threading.Thread(target=self._drive, name="engine", daemon=True),
@@ -51,6 +55,11 @@ class Runner:
             self._stepped.wait(timeout)
             return self._idle
 
+    def require_alive(self) -> None:
+        """Raise what ended the engine, if something did: whoever waits for it would wait for ever."""
+        if self._defect is not None:
+            raise self._defect
+
     def _drive(self) -> None:
         while not self._stopping.is_set():
             self._engine.wake.clear()
@@ -61,6 +70,10 @@ class Runner:
             except StoreError as error:
                 log.warning("engine.store_trouble", error=str(error))
                 self.trouble, progressed, pause = str(error), False, TROUBLE_SECONDS
+            except Exception as error:
+                log.error("engine.defect", error=type(error).__name__, exc_info=error)
+                self._defect = error
+                return
             with self._stepped:
                 self._idle = not progressed and self.trouble is None
                 self._stepped.notify_all()
