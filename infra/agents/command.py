@@ -1,7 +1,6 @@
 """Any local command-line agent: a shell line of the person's, in the workspace, in the sandbox, prompt on stdin."""
 
 import os
-import shutil
 import stat
 import tempfile
 import threading
@@ -83,8 +82,7 @@ def _report_folder(scratch: Path, sandbox: Sandbox) -> Iterator[Path]:
         sandbox.own(folder)
         yield folder
     finally:
-        sandbox.disown(folder)
-        shutil.rmtree(folder)
+        sandbox.remove(folder)
 
 
 def _printed(folder: Path, sandbox: Sandbox, limit: int) -> bytes:
