@@ -10,7 +10,7 @@ from routers.cli.exits import Exit, Saying
 
 if TYPE_CHECKING:
     from commands.ports.store import Effect
-    from routers.cli.session import Finding, Session
+    from routers.cli.session import Demo, Finding, Session
 
 
 class LocalInstallation:
@@ -49,11 +49,12 @@ class LocalInstallation:
 
         return load_settings().home
 
-    def demo_repository(self) -> tuple[Path, Path, str]:
-        from infra.demo.repository import GOAL, SCRIPT, make_demo_repository
+    def demo(self) -> "Demo":
+        from infra.demo.repository import GOAL, PLAN, SCRIPT, make_demo_repository
+        from routers.cli.session import Demo
 
         folder = Path(tempfile.mkdtemp(prefix="rhumbline-demo-")) / "greet"
-        return make_demo_repository(folder), SCRIPT, GOAL
+        return Demo(make_demo_repository(folder), GOAL, PLAN, SCRIPT)
 
     def known_errors(self) -> Mapping[type[Exception], Saying]:
         from infra.demo.repository import DemoError

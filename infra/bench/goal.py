@@ -1,5 +1,6 @@
 """Own time from a goal to a promoted commit: the wall clock without the time in which an agent or a check works."""
 
+import json
 import statistics
 import tempfile
 import time
@@ -8,18 +9,22 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
+from commands.plan_file import read_plan_file
 from commands.ports.agent import AgentRequest
 from commands.ports.store import Stored
 from commands.submit import Submission
 from domain.change.event import BaseVerified, EvidenceRecorded
 from domain.change.status import ChangeStatus
+from domain.plan import WorkGraphPlan
 from domain.run.event import RunFinished
 from infra.app import open_app
-from infra.demo.repository import GOAL, SCRIPT, make_demo_repository
+from infra.demo.repository import GOAL, PLAN, SCRIPT, make_demo_repository
 from infra.session import LocalSession
 from infra.settings import Settings
 
 RUNS: Final = 5
+
+ONE_TASK: Final = {"answers": [{"costUsd": "0.01", "actions": [{"write": "greet/new.py", "text": "NEW = True\n"}]}]}
 
 Interval = tuple[float, float]
 
@@ -28,36 +33,40 @@ Interval = tuple[float, float]
 class GoalMeasure:
     """Medians in seconds over `runs` goals on one home: all of the time, and what is left without agents and checks.
 
-    open: starting the installation on an existing home, PostgreSQL included.
+    one task, and the demo's work graph of five. open: starting the installation on an existing home, with PostgreSQL.
     """
 
     runs: int
     total: float
     own: float
+    graph_total: float
+    graph_own: float
     open: float
 
 
 def measure(runs: int = RUNS) -> GoalMeasure:
-    """The demo's goal on a fresh repository each time, scripted agent, real sandbox, store and git."""
-    totals, owns, opens = [], [], []
+    """On a fresh repository each time, scripted agents, real sandbox, store and git."""
+    one, graph, opens = [], [], []
     with tempfile.TemporaryDirectory(prefix="rhb-") as folder:
         settings = Settings(home=Path(folder) / "home")
         for number in range(runs):
             began = time.perf_counter()
             with open_app(settings) as app:
                 opens.append(time.perf_counter() - began)
-                repository = make_demo_repository(Path(folder) / f"repository-{number}")
-                total, own = _once(LocalSession(app), repository)
-            totals.append(total)
-            owns.append(own)
+                session, script = LocalSession(app), Path(folder) / "one.json"
+                script.write_text(json.dumps(ONE_TASK))
+                one.append(_once(session, make_demo_repository(Path(folder) / f"one-{number}"), script, None))
+                plan = read_plan_file(PLAN, GOAL)
+                graph.append(_once(session, make_demo_repository(Path(folder) / f"graph-{number}"), SCRIPT, plan))
     # The first start makes the database.
-    return GoalMeasure(runs, *(round(statistics.median(each), 3) for each in (totals, owns, opens[1:])))
+    columns = (*zip(*one, strict=True), *zip(*graph, strict=True), opens[1:])
+    return GoalMeasure(runs, *(round(statistics.median(column), 3) for column in columns))
 
 
-def _once(session: LocalSession, repository: Path) -> Interval:
-    agent = AgentRequest("scripted", script=SCRIPT)
+def _once(session: LocalSession, repository: Path, script: Path, plan: WorkGraphPlan | None) -> Interval:
+    agent = AgentRequest("scripted", script=script)
     began = time.perf_counter()
-    change = session.submit(Submission(GOAL, repository, session.actor, agent, budget=5_000_000)).change
+    change = session.submit(Submission(GOAL, repository, session.actor, agent, budget=5_000_000, plan=plan)).change
     events = list(session.follow(change))
     total = time.perf_counter() - began
     state = session.ctx.writer.state(change)

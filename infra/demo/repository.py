@@ -7,8 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-GOAL: Final = "Add a --shout option that greets in capitals, with tests"
+GOAL: Final = "Let greet shout and repeat itself: --shout and --times, with tests"
 SCRIPT: Final = Path(__file__).with_name("script.toml")
+PLAN: Final = Path(__file__).with_name("plan.yaml")
 _APPLICATION: Final = Path(__file__).with_name("sample-application")
 _WHEN: Final = "2026-01-01T00:00:00+00:00"
 

@@ -34,6 +34,16 @@ class Difference:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """A fresh sample repository, a goal for it, its Work Graph, and the script of the agent that reaches it."""
+
+    repository: Path
+    goal: str
+    plan: Path
+    script: Path
+
+
 class Queries(Protocol):
     """The read models, as plain dictionaries with the columns of their tables (snake_case)."""
 
@@ -151,8 +161,8 @@ class Installation(Protocol):
 
     def home(self) -> Path: ...
 
-    def demo_repository(self) -> tuple[Path, Path, str]:
-        """Make a fresh sample repository: its path, the script of a scripted agent, and the goal."""
+    def demo(self) -> Demo:
+        """Make a fresh sample repository."""
         ...
 
     def known_errors(self) -> Mapping[type[Exception], Saying]:
@@ -160,4 +170,4 @@ class Installation(Protocol):
         ...
 
 
-__all__ = ["Difference", "Finding", "Installation", "Queries", "Session"]
+__all__ = ["Demo", "Difference", "Finding", "Installation", "Queries", "Session"]

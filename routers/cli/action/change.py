@@ -9,6 +9,8 @@ from typing import Any
 
 from commands import people
 from commands.checks.resolve import person_checks
+from commands.document import single_task_plan
+from commands.plan_file import read_plan_file
 from commands.ports.agent import AgentRequest
 from commands.ports.objects import ObjectMissing
 from commands.ports.store import ChangeBusy
@@ -20,6 +22,7 @@ from routers.cli.exits import Exit, Interrupted, UsageFault
 from routers.cli.report import ERASED, ChangeReport, CheckRun, change_report, document, unknown_document
 from routers.cli.session import Session
 from routers.cli.view.change import failed_lines, promoted_lines, waits_lines
+from routers.cli.view.plan import plan_lines
 from routers.cli.view.progress import Item, Progress
 from routers.cli.view.text import one_line
 
@@ -33,6 +36,7 @@ class RunRequest:
     provider: str | None = None
     command: str | None = None
     script: Path | None = None
+    plan: Path | None = None
     binds: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
@@ -137,6 +141,7 @@ class Following:
 def run(cli: Cli, request: RunRequest, as_json: bool) -> Exit:
     """From a goal to a promoted commit, or why not."""
     goal = check_goal(_goal(request.goal))
+    plan = None if request.plan is None else read_plan_file(request.plan, goal)
     checks = person_checks(request.checks)
     budget = cli.installation.default_budget() if request.budget is None else parse_usd(request.budget)
     agent = _agent(request)
@@ -153,6 +158,7 @@ def run(cli: Cli, request: RunRequest, as_json: bool) -> Exit:
                 agent=agent,
                 budget=budget,
                 base=request.base,
+                plan=plan,
                 checks=checks,
                 approve=request.approve,
                 allow_red_base=request.allow_red_base,
@@ -166,6 +172,17 @@ def run(cli: Cli, request: RunRequest, as_json: bool) -> Exit:
             cli.terminal.note(one_line(note))
         cli.terminal.note(submitted.change)
         return Following(cli, session, watch, submitted.change, as_json, request.repository, after).finish()
+
+
+def show_plan(cli: Cli, request: RunRequest, as_json: bool) -> Exit:
+    """What would be done, without doing or storing anything."""
+    goal = check_goal(_goal(request.goal))
+    plan = single_task_plan(goal) if request.plan is None else read_plan_file(request.plan, goal)
+    if as_json:
+        cli.terminal.document(plan.model_dump(mode="json"))
+    else:
+        cli.terminal.result(plan_lines(plan))
+    return Exit.DONE
 
 
 def approve(cli: Cli, named: str, as_json: bool) -> Exit:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -61,9 +60,10 @@ def replay(cli: Cli, names: tuple[str, ...], verify: bool) -> Exit:
 
 def demo(cli: Cli) -> Exit:
     """One goal on a small sample application, with answers from a script."""
-    path, script, goal = cli.installation.demo_repository()
-    cli.terminal.note(f'$ rhumb run "{goal}" --repo {path} --provider scripted --script {script}')
-    return change.run(cli, change.RunRequest(goal=goal, repository=Path(path), script=script), as_json=False)
+    demo = cli.installation.demo()
+    cli.terminal.note(f'$ rhumb run "{demo.goal}" --repo {demo.repository} --plan {demo.plan} --script {demo.script}')
+    request = change.RunRequest(goal=demo.goal, repository=demo.repository, plan=demo.plan, script=demo.script)
+    return change.run(cli, request, as_json=False)
 
 
 @contextmanager

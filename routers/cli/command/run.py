@@ -42,6 +42,11 @@ AgentEnv = Annotated[
 Script = Annotated[
     Path | None, typer.Option("--script", metavar="FILE", help="The answers of a scripted agent, TOML or JSON.")
 ]
+PlanFile = Annotated[
+    Path | None,
+    typer.Option("--plan", metavar="FILE", help="A Work Graph of your own, YAML or JSON; without it: one task."),
+]
+PlanOnly = Annotated[bool, typer.Option("--plan-only", help="Show the plan and stop; nothing is stored.")]
 Check = Annotated[
     list[str] | None,
     typer.Option(
@@ -80,6 +85,8 @@ def run(
     agent_bind: AgentBind = None,
     agent_env: AgentEnv = None,
     script: Script = None,
+    plan: PlanFile = None,
+    plan_only: PlanOnly = False,
     check: Check = None,
     budget: Budget = None,
     approve: Approve = False,
@@ -99,6 +106,7 @@ def run(
         provider=provider,
         command=agent_command,
         script=script,
+        plan=plan,
         binds=tuple(agent_bind or ()),
         env=tuple(agent_env or ()),
         checks=tuple(check or ()),
@@ -109,4 +117,6 @@ def run(
         allow_red_base=allow_red_base,
         request_id=request_id,
     )
+    if plan_only:
+        return change.show_plan(Cli(context.obj), request, as_json)
     return change.run(Cli(context.obj), request, as_json)

@@ -195,4 +195,4 @@ def test_a_script_that_can_t_be_read_is_named(tmp_path: Path) -> None:
 
 
 def test_the_demo_s_script_can_be_read() -> None:
-    assert read_script(SCRIPT).answer("any", 1) is not None
+    assert read_script(SCRIPT).answer("shout", 1) is not None

@@ -1,21 +1,16 @@
 """The demo's repository, its checks and its agent: the goal is really reached."""
 
-import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from commands.checks.resolve import judges_of_base
-from commands.ports.agent import AgentRequest, AgentTask
-from commands.ports.sandbox import Execution, Limits, Sandbox
-from domain.plan import PlannedTask, TaskKind
-from infra.agents.agents import InstalledAgents
-from infra.agents.execution import AgentHost
-from infra.demo.repository import GOAL, SCRIPT, DemoError, make_demo_repository
-from infra.git.canonical import GitCanonical
-from infra.sandbox.bubblewrap import BubblewrapSandbox
-from infra.sandbox.settings import SandboxSettings
+from commands.plan_file import read_plan_file
+from commands.ports.agent import AgentRequest
+from domain.change.status import ChangeStatus
+from infra.demo.repository import GOAL, PLAN, SCRIPT, DemoError, make_demo_repository
+from tests.support.app import Process
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -52,38 +47,30 @@ def test_without_git_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         make_demo_repository(tmp_path / "demo")
 
 
-def test_the_checks_judge_the_base_green_and_the_script_reaches_the_goal(tmp_path: Path) -> None:
-    sandbox: Sandbox = BubblewrapSandbox(SandboxSettings.from_environment())
-    person = make_demo_repository(tmp_path / "demo")
-    base = git(person, "rev-parse", "HEAD")
-    canonical = GitCanonical(tmp_path / "canonical.git", tmp_path / "workspaces", sandbox, "installation")
-    canonical.fetch(person, base, "refs/rhumb/base/1")
-    judges = judges_of_base(canonical, base, ())
-    assert [check.name for check in judges.checks] == ["tests", "compiles"]
+def test_the_script_reaches_the_goal_by_the_plan(process: Process) -> None:
+    plan = read_plan_file(PLAN, GOAL)
+    agent = AgentRequest("scripted", script=SCRIPT)
+    repository = make_demo_repository(process.folder / "demo")
 
-    host = AgentHost({}, tmp_path / "home", (tmp_path / "own",), tmp_path / "run", Limits(seconds=60))
-    agents = InstalledAgents(host)
-    agent = agents.open(agents.prepare(AgentRequest(provider="scripted", script=SCRIPT)), sandboxed=True)
-    planned = PlannedTask(key="t1", title="Shout", kind=TaskKind.IMPLEMENT, instructions=GOAL)
-    workspace = canonical.open_workspace("run_demo_t1_1", base)
-    try:
-        task = AgentTask(run="run_demo_t1_1", task="tsk_demo_t1", attempt=1, goal=GOAL, planned=planned)
-        report = agent.run(task, workspace.folder, sandbox)
-        assert report.ok, report.output
-        assert b"HELLO, ADA!" in report.output
-        changed = [file.path for file in canonical.changed(base, workspace.snapshot(agent.secrets()))]
-        shutil.copytree(workspace.folder, tmp_path / "made", symlinks=True)
-    finally:
-        workspace.close()
-    assert changed == ["README.md", "greet/cli.py", "greet/greeting.py", "tests/test_shout.py"]
+    state = process.run(agent, goal=GOAL, repository=repository, plan=plan, checks=())
 
-    canonical_base = tmp_path / "base"
-    canonical_base.mkdir()
-    canonical.checkout(base, canonical_base)
-    for tree, tests in ((canonical_base, b"Ran 2 tests"), (tmp_path / "made", b"Ran 4 tests")):
-        sandbox.own(tree)
-        for check in judges.checks:
-            outcome = sandbox.run(Execution(argv=("sh", "-c", check.command), workspace=tree))
-            assert outcome.ok, outcome.output
-            assert check.name != "tests" or tests in outcome.output
-        sandbox.disown(tree)
+    assert state.status is ChangeStatus.COMPLETED, state.reason
+    assert len(state.tasks) >= 4
+    assert [check.name for check in state.checks] == ["tests", "compiles"]
+    branch = f"rhumbline/{state.id}"
+    assert git(repository, "diff", "--name-only", "main", branch).split() == [
+        "README.md",
+        "greet/cli.py",
+        "greet/greeting.py",
+        "greet/repeat.py",
+        "tests/test_options.py",
+    ]
+    git(repository, "checkout", "-q", branch)
+    said = subprocess.run(
+        [sys.executable, "-m", "greet", "--shout", "--times", "2", "Ada"],
+        cwd=repository,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert said.stdout == "HELLO, ADA!\nHELLO, ADA!\n"

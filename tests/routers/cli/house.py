@@ -26,7 +26,7 @@ from infra.queries import ViewQueries
 from projections import MODELS
 from routers.cli.app import build
 from routers.cli.exits import Saying
-from routers.cli.session import Difference, Finding
+from routers.cli.session import Demo, Difference, Finding
 from tests.routers.cli.history import ME, PROJECT, History
 
 CHANGE = "chg_3f2a0000-0000-4000-8000-000000000001"
@@ -181,8 +181,10 @@ class House:
     def home(self) -> Path:
         return self.folder
 
-    def demo_repository(self) -> tuple[Path, Path, str]:
-        return self.folder / "greet", self.folder / "script.toml", "Greet louder"
+    def demo(self) -> Demo:
+        plan = self.folder / "plan.yaml"
+        plan.write_text("tasks:\n  - {key: t1, title: Louder, kind: implement, instructions: shout}\n")
+        return Demo(self.folder / "greet", "Greet louder", plan, self.folder / "script.toml")
 
     def known_errors(self) -> Mapping[type[Exception], Saying]:
         return {}

@@ -223,7 +223,11 @@ def test_what_was_typed_is_what_is_submitted(house: House, rhumb: Rhumb, tmp_pat
     assert not submission.sandboxed
     assert submission.client_request_id == "r-1"
     assert submission.agent == AgentRequest(
-        "command", command="agent --fast", binds=("/opt/agent", "/tmp/c:rw"), env=("A", "B")
+        "command",
+        command="agent --fast",
+        binds=("/opt/agent", "/tmp/c:rw"),
+        env=("A", "B"),
+        sandboxed=False,
     )
     assert [(c.name, c.command, c.source) for c in submission.checks] == [
         ("pytest", "python3 -m pytest -q", CheckSource.PERSON),
