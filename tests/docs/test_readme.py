@@ -74,7 +74,7 @@ def sh(rhumb: Rhumb, *blocks: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_ones_own_repository_goes_as_the_readme_shows(own: tuple[Rhumb, list[str], list[str]]) -> None:
-    rhumb, (script, repository, promoted, waits), (first, second) = own
+    rhumb, (script, repository, promoted, waits, plan, graph), (first, second, third) = own
     done = sh(rhumb, script, repository, promoted)
     assert done.returncode == 0, done.stdout
     assert set(shown(first)) - set(lines_of(done.stdout)) == set()
@@ -88,6 +88,11 @@ def test_ones_own_repository_goes_as_the_readme_shows(own: tuple[Rhumb, list[str
     named = re.search(r"^(chg_[0-9a-f]{4})\S* waits for a person", done.stdout, re.MULTILINE)
     assert named is not None
     assert "promoted" in rhumb("approve", named[1], code=0).out
+    done = sh(rhumb, place[0], plan)
+    assert shown(third) == lines_of(done.stdout)
+    done = sh(rhumb, place[0], agent[0], graph)
+    assert done.returncode == 0, done.stdout
+    assert "2 ChangeSets" in done.stdout
 
 
 def test_the_agent_is_as_long_as_it_is_said_to_be() -> None:
