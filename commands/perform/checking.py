@@ -9,6 +9,7 @@ from typing import Any
 
 from commands.context import Context, Deferred
 from commands.perform.performance import Performance
+from commands.perform.room import require_room
 from commands.ports.git import Canonical
 from commands.ports.sandbox import Bind, Execution, Sandbox
 from commands.unit import Unit
@@ -78,6 +79,8 @@ def run_check(
             ),
             performance.cancel,
         )
+        if not outcome.ok:
+            require_room(folder)
     return Evidence(
         check=check.name,
         variant=tree.variant,

@@ -11,7 +11,8 @@ from typing import Any, Final
 import structlog
 
 from commands.context import Context, Deferred, meta
-from commands.ports.git import Canonical, RepositoryError
+from commands.ports.git import Canonical, NoRoom, RepositoryError
+from commands.ports.objects import ObjectsUnavailable
 from commands.ports.sandbox import Bind, Sandbox
 from commands.ports.store import DuplicateCommand, Effect, FenceLost, Handled, Handling, Lease, StoreFull
 from commands.unit import Unit
@@ -21,6 +22,9 @@ from domain.kernel.errors import DomainError
 log = structlog.get_logger(__name__)
 
 RETRY_SECONDS_MAX: Final = 300
+
+TOLD: Final = (RepositoryError, NoRoom, ObjectsUnavailable)
+"""Faults whose text is made for people and holds nothing that must not be stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ def perform(performers: Mapping[str, Performer], performance: Performance) -> Pe
     except (FenceLost, StoreFull):
         raise
     except Exception as error:
-        reason = str(error) if isinstance(error, RepositoryError) else type(error).__name__
+        reason = str(error) if isinstance(error, TOLD) else type(error).__name__
         log.warning("effect.failed", effect=effect.effect_id, error=type(error).__name__, exc_info=error)
         pause = min(RETRY_SECONDS_MAX, 2 ** min(performance.attempt, 8))
         ctx.effects.postpone(effect.effect_id, reason, ctx.clock() + timedelta(seconds=pause))

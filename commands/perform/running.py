@@ -8,6 +8,7 @@ from commands.document import PlanDocument, plan_of
 from commands.handlers.task import open_run
 from commands.perform.merging import changeset_message, conflicts_of, files_of, merge_changesets, signature
 from commands.perform.performance import Performance
+from commands.perform.room import require_room
 from commands.ports.agent import Agent, AgentReport, AgentTask, AgentUnavailable, DependencyReport, PreviousAttempt
 from commands.ports.git import Canonical, SnapshotRefused, Workspace
 from commands.ports.sandbox import Killed
@@ -99,6 +100,8 @@ def _work(attempt: Attempt) -> Ended:
         secrets = attempt.agent.secrets()
     except AgentUnavailable as error:
         return Ended(Broke(reason="agent_unavailable", detail=str(error), retryable=False), NOTHING_RAN, None)
+    if not report.ok:
+        require_room(workspace.folder)
     log = ctx.objects.put(report.output)
     if attempt.performance.cancel.is_set():
         return Ended(Broke(reason="cancelled", detail="stopped", retryable=True), report, log)

@@ -11,6 +11,13 @@ class RepositoryError(Exception):
     """A person's repository that can't be used as it is; the text names it, says why and what helps."""
 
 
+class NoRoom(Exception):
+    """The disk is full that holds canonical or a workspace; nothing of what was asked is recorded."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"there is no room left for git's objects and work trees in {path}: free some space there")
+
+
 class SnapshotRefused(Exception):
     """What an agent left can't become a ChangeSet; `reason` is a code, `paths` the percent-encoded culprits.
 
@@ -98,7 +105,10 @@ class PersonRepositories(Protocol):
 
 
 class Canonical(Protocol):
-    """The bare repository of a project and everything that grows on it. Commits and trees are hex hashes."""
+    """The bare repository of a project and everything that grows on it. Commits and trees are hex hashes.
+
+    What writes raises `NoRoom` where the disk is full.
+    """
 
     @property
     def path(self) -> Path: ...

@@ -13,6 +13,7 @@ from infra.git.discovery import locate
 from infra.git.export import BASE_REFS
 from infra.git.process import git, line, require_object_name
 from infra.git.ref import Refs
+from infra.git.room import needs_room, telling_no_room
 from infra.git.workspace import GitWorkspace, Workspaces
 
 MAIN = "refs/heads/main"
@@ -32,9 +33,11 @@ class GitCanonical:
         Raises:
             InstallationMismatch: the repository belongs to another installation.
             GitMissing: no usable git on this machine.
+            NoRoom: it can't be made.
         """
         self._path = path.absolute()
-        repository.open_or_create(self._path, installation_id)
+        with telling_no_room(self._path):
+            repository.open_or_create(self._path, installation_id)
         self._path = self._path.resolve()
         self._refs = Refs(self._path)
         self._sandbox = sandbox
@@ -45,6 +48,7 @@ class GitCanonical:
     def path(self) -> Path:
         return self._path
 
+    @needs_room
     def fetch(self, source: Path, commit: str, pin: str) -> None:
         """See the protocol. `source` is any path of a person's repository, or its git directory."""
         place = locate(source).common_dir
@@ -67,10 +71,12 @@ class GitCanonical:
     def head(self) -> str | None:
         return self._refs.read(MAIN)
 
+    @needs_room
     def set_head(self, expected: str | None, commit: str) -> bool:
         self._require_commit(commit)
         return self._refs.create(MAIN, commit) if expected is None else self._refs.swap(MAIN, expected, commit)
 
+    @needs_room
     def pin(self, ref: str, commit: str) -> None:
         self._require_commit(commit)
         if not self._refs.create(ref, commit) and (found := self._refs.read(ref)) != commit:
@@ -94,6 +100,7 @@ class GitCanonical:
     def diff(self, old: str, new: str, limit: int) -> bytes:
         return tree.diff(self._path, old, new, limit)
 
+    @needs_room
     def commit_tree(
         self, tree: str, parents: Sequence[str], author: Signature, committer: Signature, message: str
     ) -> str:
@@ -102,9 +109,11 @@ class GitCanonical:
         written = git("hash-object", "-t", "commit", "-w", "--stdin", git_dir=self._path, stdin=commit.as_raw_string())
         return written.stdout.decode().strip()
 
+    @needs_room
     def compose(self, base: str, changesets: Sequence[str], describe: Describe) -> Merge:
         return compose(self._path, base, changesets, describe)
 
+    @needs_room
     def open_workspace(self, run: str, base: str, tree: str | None = None) -> GitWorkspace:
         self._require_commit(base)
         return self._workspaces.open(run, base, tree)
@@ -112,6 +121,7 @@ class GitCanonical:
     def close_workspace(self, run: str) -> None:
         self._workspaces.close(run)
 
+    @needs_room
     def checkout(self, commit: str, folder: Path, overlay: str | None = None, paths: Sequence[str] = ()) -> None:
         write_checkout(self._path, self._sandbox, commit, folder, overlay, paths)
 

@@ -22,10 +22,15 @@ _QUOTED: Final = re.compile(rb"['\"]([^'\"\n]+)['\"]")
 _ALREADY_THERE: Final = (Path("/usr"), Path("/bin"))
 
 
+NO_ROOM: Final = (b"No space left on device", b"Disk quota exceeded", b"Out of diskspace")
+"""git's words for a full disk; every git here runs with LC_ALL=C."""
+
+
 class ConfinedGitFailed(RuntimeError):
     """git in the sandbox ended badly; the text holds its last lines.
 
-    too_much: it ran out of time or memory; gave_up: it ran and ended by itself; named: paths in its complaint, perhaps.
+    too_much: it ran out of time or memory; no_room: the disk is full; gave_up: it ran and ended by itself;
+    named: paths in its complaint, perhaps.
     """
 
     def __init__(self, outcome: Outcome) -> None:
@@ -33,6 +38,7 @@ class ConfinedGitFailed(RuntimeError):
         how = f"was stopped ({outcome.killed})" if outcome.killed else f"ended with {outcome.exit_code}"
         super().__init__(f"git in the sandbox {how}: {said}")
         self.too_much = outcome.killed in (Killed.TIME, Killed.MEMORY)
+        self.no_room = any(mark in outcome.output for mark in NO_ROOM)
         self.gave_up = outcome.exit_code in _GAVE_UP
         self.named = tuple(dict.fromkeys(match[1] for match in _QUOTED.finditer(outcome.output)))
 

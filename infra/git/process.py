@@ -49,8 +49,9 @@ QUIET_CONFIG: Final = (
     ("core.excludesFile", "/dev/null"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("advice.graftFileDeprecated", "false"),
 )
-"""Stronger than any repository's own configuration."""
+"""Stronger than any repository's own configuration. The last: a file of grafts is named only so that none is read."""
 
 Config = Sequence[tuple[str, str]]
 """Keys and values of configuration for one process; a key may come more than once."""

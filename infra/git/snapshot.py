@@ -118,7 +118,7 @@ class _Confined:
         except ConfinedGitFailed as error:
             if error.too_much:
                 raise SnapshotRefused("too_large", ()) from error
-            if error.gave_up:
+            if error.gave_up and not error.no_room:
                 raise SnapshotRefused("unreadable", tuple(map(encode_path, error.named[:_NAMED]))) from error
             raise
         return require_object_name(self._read("tree").decode().strip())

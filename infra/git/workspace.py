@@ -14,6 +14,7 @@ from infra.git.process import line
 from infra.git.quarantine import ABANDONED_SECONDS
 from infra.git.ref import Refs
 from infra.git.repository import write_fork
+from infra.git.room import needs_room
 from infra.git.snapshot import Source, take_snapshot
 from infra.sandbox.ownership import remove_tree
 
@@ -128,6 +129,12 @@ class GitWorkspace:
     def base_tree(self) -> str:
         return line("rev-parse", "--verify", f"{self.base}^{{tree}}", git_dir=self._canonical)
 
+    @property
+    def path(self) -> Path:
+        """Where the workspace and what belongs to it lies."""
+        return self._home
+
+    @needs_room
     def snapshot(self, secrets: Sequence[str] = ()) -> str:
         """See the protocol. From its return until `close` the tree is pinned, also over a crash."""
         name = self.write_tree(secrets)

@@ -10,7 +10,7 @@ from typing import Final
 from commands.checks.discovery import NoCheckFound
 from commands.checks.project_file import ProjectFileError
 from commands.ports.agent import AgentInputError, AgentUnavailable
-from commands.ports.git import RepositoryError
+from commands.ports.git import NoRoom, RepositoryError
 from commands.ports.objects import ObjectMissing, ObjectsUnavailable
 from commands.ports.sandbox import SandboxUnavailable
 from commands.ports.store import StoreError
@@ -37,6 +37,7 @@ SAYINGS: Final[Mapping[type[Exception], Saying]] = {
     DomainError: Saying(Exit.NOT_PROMOTED),
     AgentUnavailable: Saying(Exit.NOT_PROMOTED),
     StoreError: Saying(Exit.NOT_PROMOTED, "what is recorded stays; the same command goes on when the store is back"),
+    NoRoom: Saying(Exit.NOT_PROMOTED, "what is recorded stays; the same command goes on when there is room"),
     ObjectsUnavailable: Saying(Exit.NOT_PROMOTED),
     ObjectMissing: Saying(Exit.NOT_PROMOTED, "its content was erased, or the object store lost it"),
     Interrupted: Saying(Exit.INTERRUPTED),

@@ -1,19 +1,16 @@
 """A run that is killed, interrupted, one of two at once, or out of room: nothing is lost, and it goes on."""
 
 import json
-import os
 import secrets
-import shutil
 import signal
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from tests.support.disk import MIB, fill, small_disk
 from tests.support.repository import git, make_repository
 from tests.support.rhumb import Ended, Rhumb, Started
 
@@ -152,43 +149,10 @@ def test_two_runs_at_once_on_two_repositories_are_both_promoted(
 # -- no room -----------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def small_disk(folder: Path, size: str) -> Iterator[Path]:
-    folder.mkdir()
-    subprocess.run(("mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "none", folder), check=True)
-    try:
-        yield folder
-    finally:
-        subprocess.run(("umount", "--lazy", folder), check=True)
-
-
-def may_mount(folder: Path) -> bool:
-    if os.geteuid() != 0 or shutil.which("mount") is None:
-        return False
-    folder.mkdir()
-    tried = subprocess.run(("mount", "-t", "tmpfs", "none", folder), check=False, capture_output=True)
-    return tried.returncode == 0 and subprocess.run(("umount", folder), check=False).returncode == 0
-
-
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    if not may_mount(tmp_path / "trial"):
-        pytest.skip("a small disk needs the right to mount, which this user or container doesn't have")
-    with small_disk(tmp_path / "disk", "220m") as folder:
+    with small_disk(tmp_path / "disk", 220 * MIB) as folder:
         yield folder
-
-
-def fill(disk: Path) -> Path:
-    """Take all the room that is left."""
-    file = disk / "ballast"
-    with file.open("ab", buffering=0) as opened:
-        for size in (1024**2, 4096):
-            try:
-                while True:
-                    opened.write(bytes(size))
-            except OSError:
-                continue
-    return file
 
 
 def test_a_disk_that_is_full_from_the_start_is_said(disk: Path, repo: Path) -> None:

@@ -1,6 +1,7 @@
 """Every failure is told in words, with its exit code, and never as a traceback."""
 
 import inspect
+from pathlib import Path
 import stat
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from commands.checks.discovery import NoCheckFound
 from commands.checks.project_file import ProjectFileError
 from commands.ports.agent import AgentInputError, AgentUnavailable
-from commands.ports.git import RepositoryError
+from commands.ports.git import NoRoom, RepositoryError
 from commands.ports.objects import ObjectMissing, ObjectsFull, ObjectsUnavailable
 from commands.ports.sandbox import SandboxUnavailable
 from commands.ports.store import FenceLost, StoreError, StoreFull, VersionConflict
@@ -35,6 +36,7 @@ EXITS = {
     VersionConflict("no"): 1,
     FenceLost("no"): 1,
     StoreFull("no"): 1,
+    NoRoom(Path("there")): 1,
     ObjectsUnavailable("no"): 1,
     ObjectsFull("no"): 1,
     ObjectMissing("no"): 1,
