@@ -21,8 +21,8 @@ class ChangeCreated(Event):
     """change: the stream's own ID, from which those of its Tasks and Candidates are made.
 
     settings: how the requester's agents run (provider, its command, binds, names of variables), as a blob.
-
-    plan: the Work Graph that the requester handed in; None asks for one. checks: what the requester named; empty means that the base's settings or discovery decide while compiling.
+    plan: the Work Graph that the requester handed in; None asks for one.
+    checks: what the requester named; empty means that the base's settings or discovery decide while compiling.
     approved_in_advance_by: the person who approves whatever candidate is gated, or None.
     sandboxed: False only by a person's `--unsafe-local`.
     """
