@@ -10,6 +10,13 @@ from domain.plan import WorkGraphPlan, title_from_goal
 
 PLAN_BYTES: Final = 1024**2
 
+_WHATS: Final = {
+    ValueError: "a date or a number in it isn't one; quote what is meant as text",
+    UnicodeDecodeError: "it isn't UTF-8",
+    RecursionError: "it is nested too deeply",
+}
+"""What YAML's reader raises beside its own errors, in words."""
+
 
 def read_plan_file(file: Path, goal: str) -> WorkGraphPlan:
     """The plan in `file`. A missing title comes from the goal, a missing tier is low, as for a plan of one task.
@@ -43,10 +50,10 @@ def _document(file: Path, content: bytes) -> Any:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, Loader=yaml.SafeLoader)):
             raise InvalidInput(f"the plan {file} uses YAML aliases, which a plan can't have")
         return yaml.safe_load(content)
-    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark is not None else ""
-        what = getattr(error, "problem", None) or type(error).__name__
+        what = getattr(error, "problem", None) or _WHATS.get(type(error), type(error).__name__)
         raise InvalidInput(f"the plan {file} is no YAML{where}: {what}") from None
 
 

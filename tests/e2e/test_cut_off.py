@@ -82,7 +82,7 @@ def test_a_killed_run_is_gone_on_with(rhumb: Rhumb, repo: Path, mark: str) -> No
     nothing_left(rhumb)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_says_how_to_go_on(rhumb: Rhumb, repo: Path, mark: str, number: signal.Signals) -> None:
     with rhumb.start("run", "Do it", "--repo", str(repo), "--json", *hangs_once(mark), *CHECK) as started:
         change = started.change()
