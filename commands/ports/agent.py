@@ -108,7 +108,8 @@ class AgentReport:
         """A sentence for people, without anything that the agent wrote."""
         if self.killed is not None:
             return f"the sandbox ended the agent after {self.duration:.0f} s: {_KILLED[self.killed]}"
-        return f"the agent ended with exit code {self.exit_code} after {self.duration:.0f} s"
+        hint = "; 127 says that a command isn't there: what it needs has to be let in" if self.exit_code == 127 else ""
+        return f"the agent ended with exit code {self.exit_code} after {self.duration:.0f} s{hint}"
 
 
 _KILLED = {

@@ -133,8 +133,8 @@ def _rejected(event: e.CandidateRejected, envelope: Envelope) -> str:
 
 
 def _approval_requested(event: e.ApprovalRequested, envelope: Envelope) -> str:
-    seen = f" ({name.files(event.files)})" if event.files else ""
-    return f"{name.candidate(event.candidate)} waits for a person: {name.code(event.reason)}{seen}"
+    # The reason names the files already.
+    return f"{name.candidate(event.candidate)} waits for a person: {name.code(event.reason)}"
 
 
 def _approved(event: e.ApprovalGranted, envelope: Envelope) -> str:

@@ -6,18 +6,28 @@ from typing import Any
 
 from commands.ports.git import ChangedFile
 from commands.ports.objects import ObjectMissing
+from domain.change.status import CHANGE_TABLE
 from domain.kernel.errors import InvalidInput, NotFound
 from domain.kernel.event import BlobRef
 from projections.run import log_of
 from routers.cli.action.base import Cli, find_change
-from routers.cli.exits import Exit
+from routers.cli.exits import Exit, UsageFault
 from routers.cli.report import ERASED, ChangeReport, CheckRun, change_report, check_runs, document, goal_text
 from routers.cli.session import Session
 from routers.cli.view.change import change_lines, diff_stat_lines, list_lines
+from routers.cli.view.text import one_line
 
 
 def list_changes(cli: Cli, limit: int, status: str | None, as_json: bool) -> Exit:
-    """The Changes, newest first."""
+    """The Changes, newest first.
+
+    Raises:
+        UsageFault: no Change can have that status.
+    """
+    if status is not None and status not in CHANGE_TABLE.statuses:
+        raise UsageFault(
+            f"--status: no Change is ever {one_line(status)!r}; there are {', '.join(CHANGE_TABLE.statuses)}"
+        )
     with cli.reading() as session:
         rows = session.queries.changes(limit, status)
         if as_json:

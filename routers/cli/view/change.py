@@ -135,7 +135,11 @@ def diff_stat_lines(files: Sequence[ChangedFile]) -> list[Line]:
         lines.append(styled(f"… and {len(files) - SHOWN_FILES} more", DIM))
     added, removed = sum(f.added or 0 for f in files), sum(f.removed or 0 for f in files)
     noun = "file" if len(files) == 1 else "files"
-    return [*lines, plain(f"{len(files)} {noun} changed, {added} lines added, {removed} removed")]
+    unit = "line" if added == 1 else "lines"
+    return [
+        *lines,
+        plain(f"{len(files)} {noun} changed, {added} {unit} added, {removed} removed"),
+    ]
 
 
 def timeline_lines(report: ChangeReport) -> list[Line]:
