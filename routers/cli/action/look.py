@@ -25,9 +25,8 @@ def list_changes(cli: Cli, limit: int, status: str | None, as_json: bool) -> Exi
         UsageFault: no Change can have that status.
     """
     if status is not None and status not in CHANGE_TABLE.statuses:
-        raise UsageFault(
-            f"--status: no Change is ever {one_line(status)!r}; there are {', '.join(CHANGE_TABLE.statuses)}"
-        )
+        known = ", ".join(CHANGE_TABLE.statuses)
+        raise UsageFault(f"--status: no Change is ever {one_line(status)!r}; there are {known}")
     with cli.reading() as session:
         rows = session.queries.changes(limit, status)
         if as_json:

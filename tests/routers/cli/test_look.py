@@ -159,3 +159,9 @@ def test_why_of_nothing_ends_2(promoted: House, rhumb: Rhumb, identifier: str) -
     ended = rhumb("why", identifier)
     assert ended.code == 2
     assert "\x1b" not in ended.err
+
+
+def test_a_status_that_no_change_can_have_is_refused(rhumb: Rhumb) -> None:
+    ended = rhumb("list", "--status", "bogus")
+    assert ended.code == 2
+    assert "awaiting_approval" in ended.err
