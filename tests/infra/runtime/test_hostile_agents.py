@@ -389,7 +389,7 @@ def test_a_check_that_prints_a_gigabyte_is_ended_and_its_evidence_is_bounded(sha
 
 
 def test_a_check_that_leaves_a_tree_too_deep_for_a_path(shared: Process, repository: Path) -> None:
-    deep = "import os; [(os.mkdir('d'), os.chdir('d')) for _ in range(4000)]"
+    deep = "import os; [(os.mkdir('d'), os.chdir('d')) for _ in range(1500)]"
 
     state = shared.run("echo two > value.txt", repository=repository, checks=person_checks((f'python3 -c "{deep}"',)))
 
