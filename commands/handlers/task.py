@@ -10,10 +10,12 @@ from domain.budget.error import SlicesOpen
 from domain.change.command import AssignTask, DeadLetterTask, DropWake, StartTask
 from domain.change.error import BudgetDeferred
 from domain.change.event import TaskBlocked
+from domain.change.state import TaskState
 from domain.change.status import ChangeStatus, TaskStatus
 from domain.kernel.ids import budget_id
 from domain.run.command import StartRun
 from domain.run.event import Continues
+from domain.run.status import RunStatus
 
 DEFER_SECONDS = 2.0
 
@@ -71,7 +73,18 @@ def begin_attempt(ctx: Context, unit: Unit, change: str, task: str, bookkeeping:
     )
     if any(isinstance(event, TaskBlocked) for event in started):
         return
-    open_run(unit, change, task, run, agent.provider, reservation, project.commit, bookkeeping)
+    left = _left_behind(unit, state.tasks[task], unit.state(change).tasks[task])
+    open_run(unit, change, task, run, agent.provider, reservation, project.commit, bookkeeping, left)
+
+
+def _left_behind(unit: Unit, before: TaskState, now: TaskState) -> Continues | None:
+    """What an attempt that a limit stopped had done so far, if the new one starts on the very same files."""
+    stopped = unit.state(before.last_ended) if before.last_ended else None
+    if stopped is None or stopped.status is not RunStatus.STOPPED or stopped.finished.tree is None:
+        return None
+    if (before.base_commit, before.stack) != (now.base_commit, now.stack):
+        return None
+    return Continues(run=stopped.id, turn=stopped.turn, tree=stopped.finished.tree)
 
 
 def open_run(

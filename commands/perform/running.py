@@ -28,11 +28,12 @@ NOTHING_RAN: Final = AgentReport(exit_code=None, killed=None, output=b"", output
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How an attempt ended: what the Change learns of it, and what the Run keeps."""
+    """How an attempt ended: what the Change learns of it, and what the Run keeps. left: the tree of unfinished work."""
 
     result: RunResult
     report: AgentReport
     log: BlobRef | None
+    left: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,8 @@ def _work(attempt: Attempt) -> Ended:
     log = ctx.objects.put(report.output)
     if attempt.performance.cancel.is_set():
         return Ended(Broke(reason="cancelled", detail="stopped", retryable=True), report, log)
-    return Ended(_result(attempt, workspace, merge.commit, secrets, report), report, log)
+    left = _kept(attempt, workspace, merge.commit, secrets) if report.killed is Killed.TIME else None
+    return Ended(_result(attempt, workspace, merge.commit, secrets, report), report, log, left)
 
 
 def _agent_task(attempt: Attempt, interrupted: bool) -> AgentTask:
@@ -177,7 +179,7 @@ def _finish(attempt: Attempt, unit: Unit, bookkeeping: dict[str, Any], ended: En
             cost=report.cost,
             log=ended.log,
             commit=getattr(result, "commit", None),
-            tree=getattr(result, "tree", None),
+            tree=getattr(result, "tree", ended.left),
             report=getattr(result, "report", None),
             duration_ms=int(report.duration * 1000),
         ),
@@ -222,7 +224,7 @@ def _run_outcome(result: RunResult) -> RunOutcome:
 
 def _requeue(attempt: Attempt) -> None:
     """The worker of this run is gone: what it left is kept, and a new Run goes on from there."""
-    tree = _kept(attempt)
+    tree = _left(attempt)
     change, run, performance = attempt.state.id, attempt.run, attempt.performance
 
     def work(unit: Unit, bookkeeping: dict[str, Any]) -> None:
@@ -249,8 +251,8 @@ def _requeue(attempt: Attempt) -> None:
     attempt.canonical.close_workspace(run)
 
 
-def _kept(attempt: Attempt) -> str | None:
-    """The tree that a lost run left, kept under `refs/rhumb/wip/<run>`; None where nothing usable is left."""
+def _left(attempt: Attempt) -> str | None:
+    """The tree that a lost run left; None where nothing usable is there."""
     canonical, run = attempt.canonical, attempt.run
     if attempt.task.kind not in WRITING_KINDS or run not in canonical.workspaces():
         return None
@@ -258,11 +260,22 @@ def _kept(attempt: Attempt) -> str | None:
     if merge.commit is None:
         return None
     try:
-        tree = canonical.open_workspace(run, merge.commit).snapshot(attempt.agent.secrets())
-    except (SnapshotRefused, AgentUnavailable):
+        secrets = attempt.agent.secrets()
+    except AgentUnavailable:
+        # What can't be searched for secrets isn't kept.
+        return None
+    return _kept(attempt, canonical.open_workspace(run, merge.commit), merge.commit, secrets)
+
+
+def _kept(attempt: Attempt, workspace: Workspace, start: str, secrets: tuple[str, ...]) -> str | None:
+    """Keep unfinished work as a commit under `refs/rhumb/wip/<run>`; returns its tree, None if it can't be kept."""
+    try:
+        tree = workspace.snapshot(secrets)
+    except SnapshotRefused:
         return None
     author = signature(attempt.task)
-    canonical.pin(f"refs/rhumb/wip/{run}", canonical.commit_tree(tree, (merge.commit,), author, author, "Interrupted"))
+    commit = attempt.canonical.commit_tree(tree, (start,), author, author, "Interrupted\n")
+    attempt.canonical.pin(f"refs/rhumb/wip/{attempt.run}", commit)
     return tree
 
 

@@ -201,3 +201,48 @@ def test_the_same_request_twice_is_one_change(process: Process) -> None:
     assert again == first
     assert process.finish(first).status is ChangeStatus.COMPLETED
     assert process.types(first).count("change.created") == 1
+
+
+def test_a_person_who_went_another_way_is_imported_and_told_what_is_missing(process: Process) -> None:
+    first = process.run("echo two > value.txt")
+    repository = process.repository()
+    write(repository / "own.txt", "mine\n")
+    head = commit_all(repository, "Another way")
+
+    submitted = process.session.submit(process.submission("echo three > value.txt"))
+    state = process.finish(submitted.change)
+
+    assert state.base_commit == head
+    assert state.base_generation == 2
+    assert state.status is ChangeStatus.COMPLETED
+    assert first.id in " ".join(submitted.notes)
+    imported = process.app.ctx.writer.state(state.project).history[2]
+    assert imported.lacks == (first.id,)
+    # What was promoted is still there.
+    assert first.promoted is not None
+    assert process.app.ctx.canonicals.open(state.project).tree_of(first.promoted.commit)
+
+
+@pytest.mark.parametrize(
+    ("agent", "options", "status"),
+    [
+        ("echo two > value.txt", {"start_planning": False}, "created"),
+        ("sleep 300", {}, "running"),
+        (": > value.txt; echo true > check.sh", {}, "awaiting_approval"),
+    ],
+)
+def test_cancel_works_from_where_it_may(process: Process, agent: str, options: dict[str, bool], status: str) -> None:
+    change = process.submit(agent, **options)
+    if status == "running":
+        process.wait_for(change, lambda stored: stored.envelope.type == "run.started")
+    else:
+        process.finish(change)
+    assert process.state(change).status == status
+
+    people.cancel(process.app.ctx, change, process.session.actor)
+    state = process.finish(change)
+
+    assert state.status is ChangeStatus.CANCELLED
+    assert not any(task.run for task in state.tasks.values())
+    assert process.app.ctx.canonicals.open(state.project).workspaces() == ()
+    assert not process.app.store.effects.of_change(change)

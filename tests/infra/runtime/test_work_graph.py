@@ -1,7 +1,9 @@
 """Several tasks of one Change: in parallel, on top of each other, and in each other's way."""
 
+from pathlib import Path
 from typing import Any
 
+from commands import people
 from commands.ports.agent import AgentRequest
 from domain.change.state import ChangeState
 from domain.change.status import CandidateStatus, ChangeStatus, TaskStatus
@@ -143,3 +145,16 @@ def test_an_interrupted_run_goes_on_from_what_it_left(installation: Home) -> Non
 
         assert state.status is ChangeStatus.COMPLETED, state.reason
         assert promoted_paths(second, state) >= {"half.txt", "whole.txt"}
+
+
+def test_a_run_that_took_too_long_goes_on_from_what_it_left(tmp_path: Path, database_url: str) -> None:
+    line = "if test -f half.txt; then echo 2 > whole.txt; else echo 1 > half.txt; sleep 300; fi"
+    with Home(tmp_path, database_url, {"agent_seconds": 3}).open() as process:
+        stopped = process.run(line)
+        assert stopped.status is ChangeStatus.BUDGET_BLOCKED, stopped.reason
+
+        people.raise_budget(process.app.ctx, stopped.id, process.session.actor, 6_000_000)
+        state = process.finish(stopped.id)
+
+        assert state.status is ChangeStatus.COMPLETED, state.reason
+        assert promoted_paths(process, state) >= {"half.txt", "whole.txt"}
