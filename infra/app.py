@@ -31,6 +31,7 @@ from infra.projections.projector import Projector
 from infra.projections.rebuild import prepare
 from infra.runtime.engine import Engine
 from infra.runtime.performers import PERFORMERS
+from infra.runtime.reconcile import Reconciler
 from infra.runtime.router import Router
 from infra.runtime.router_home import PostgresRouterHome
 from infra.runtime.runner import Runner
@@ -153,7 +154,8 @@ def open_app(
         prepare(store.events, views, MODELS)
         projector = Projector(store.events, views, MODELS)
         wake = threading.Event()
-        engine = Engine(ctx, Router(store.events, PostgresRouterHome(store)), projector, PERFORMERS, wake, on_output)
+        router = Router(store.events, PostgresRouterHome(store))
+        engine = Engine(ctx, router, projector, Reconciler(ctx, home), PERFORMERS, wake, on_output)
         runner = Runner(engine)
         actor = _actor(store.installation_id())
         runner.start()

@@ -10,13 +10,13 @@ from typing import Final
 
 import structlog
 
+from infra.claim import claim
 from infra.sandbox.ownership import open_up, remove_tree
 
 log = structlog.get_logger(__name__)
 
 LOCK: Final = ".lock"
 _PREFIX: Final = "process-"
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
@@ -48,15 +48,8 @@ def _claim(parent: Path, held: ExitStack) -> tuple[Path, list[Path]]:
 
 
 def _lock(folder: Path, held: ExitStack) -> bool:
-    try:
-        descriptor = os.open(folder, _FOLDER)
-    except OSError:
-        # Gone already, or nothing that a process made.
-        return False
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
+    descriptor = claim(folder)
+    if descriptor is None:
         return False
     held.callback(os.close, descriptor)
     return True

@@ -102,11 +102,11 @@ def perform(performers: Mapping[str, Performer], performance: Performance) -> Pe
     Raises:
         FenceLost, StoreFull: nothing was recorded; whoever holds the lease goes on, or this process when there is room.
     """
-    effect, ctx = performance.effect, performance.ctx
+    effect = performance.effect
     try:
         performers[effect.kind](performance)
     except Deferred as later:
-        ctx.effects.postpone(effect.effect_id, str(later), ctx.clock() + timedelta(seconds=later.seconds))
+        _postpone(performance, str(later), later.seconds)
         return Performed.DEFERRED
     except (FenceLost, StoreFull):
         raise
@@ -114,6 +114,13 @@ def perform(performers: Mapping[str, Performer], performance: Performance) -> Pe
         reason = str(error) if isinstance(error, TOLD) else type(error).__name__
         log.warning("effect.failed", effect=effect.effect_id, error=type(error).__name__, exc_info=error)
         pause = min(RETRY_SECONDS_MAX, 2 ** min(performance.attempt, 8))
-        ctx.effects.postpone(effect.effect_id, reason, ctx.clock() + timedelta(seconds=pause))
+        _postpone(performance, reason, pause)
         return Performed.FAILED
     return Performed.DONE
+
+
+def _postpone(performance: Performance, reason: str, seconds: float) -> None:
+    """Of the lease on its Change: who lost that must not hold up who has it now."""
+    ctx, fence = performance.ctx, next(iter(performance.fences), None)
+    not_before = ctx.clock() + timedelta(seconds=seconds)
+    ctx.effects.postpone(performance.effect.effect_id, reason, not_before, fence)

@@ -197,6 +197,10 @@ class EventStore(Protocol):
         """Events of all streams with a position greater than `after`, in commit order, without late gaps."""
         ...
 
+    def envelopes(self, after: int, limit: int) -> tuple[tuple[int, Envelope], ...]:
+        """What `log` gives, each envelope with its position but without its hash: for whoever folds the whole log."""
+        ...
+
     def last_position(self) -> int: ...
 
     def handled(self, command_id: str) -> Handled | None: ...
@@ -241,11 +245,17 @@ class Effects(Protocol):
         """Open effects whose `not_before` has passed, oldest first; with `changes`, only those of these Changes."""
         ...
 
-    def begin(self, effect_id: str) -> int:
-        """Count a performance that begins now; returns the count. 0: the effect is closed, perform nothing."""
+    def begin(self, effect_id: str, fence: Lease | None = None) -> int:
+        """Count a performance that begins now; returns the count. 0: perform nothing.
+
+        It is 0 when the effect is closed, or `fence` is held by another: that one performs, and the count tells it
+        whether an earlier performance was cut off.
+        """
         ...
 
-    def postpone(self, effect_id: str, error: str, not_before: datetime) -> None: ...
+    def postpone(self, effect_id: str, error: str, not_before: datetime, fence: Lease | None = None) -> None:
+        """Not before then again; nothing happens when the effect is closed, or `fence` is held by another."""
+        ...
 
     def of_change(self, change: str) -> tuple[Effect, ...]:
         """All open effects of one Change, due or not."""
@@ -274,6 +284,10 @@ class Leases(Protocol):
 
     def release(self, lease: Lease) -> None: ...
 
+    def release_gone(self) -> None:
+        """Release what processes of this machine hold that are gone. They are free without it, too; it tidies up."""
+        ...
+
     def holder_of(self, name: str) -> str | None: ...
 
 
@@ -287,4 +301,10 @@ class Slots(Protocol):
         """
         ...
 
-    def free(self, owner: str) -> None: ...
+    def free(self, owner: str) -> None:
+        """Give the slot back, if it is this process's: another may have taken the owner's work over."""
+        ...
+
+    def free_gone(self) -> None:
+        """Free the slots of processes of this machine that are gone. `take` does so, too."""
+        ...

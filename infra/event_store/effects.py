@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from commands.ports.store import Effect
+from commands.ports.store import Effect, Lease
 from domain.kernel.value import clean_text
 from infra.event_store.datastore import Datastore
 
 _OPEN: Final = "SELECT * FROM effects WHERE closed_by IS NULL"
+_BEGIN: Final = "UPDATE effects SET attempts = attempts + 1 WHERE effect_id = %s AND closed_by IS NULL"
+_POSTPONE: Final = "UPDATE effects SET last_error = %s, not_before = %s WHERE effect_id = %s AND closed_by IS NULL"
+# The row lock keeps a takeover out until the statement is done.
+_HELD: Final = " AND EXISTS (SELECT 1 FROM leases WHERE name = %s AND holder = %s AND epoch = %s FOR SHARE)"
 
 
 class PostgresEffects:
@@ -29,19 +33,18 @@ class PostgresEffects:
     def _select(self, query: str, parameters: Sequence[object]) -> tuple[Effect, ...]:
         return tuple(_effect(row) for row in self._datastore.fetch(query, parameters))
 
-    def begin(self, effect_id: str) -> int:
-        rows = self._datastore.fetch(
-            "UPDATE effects SET attempts = attempts + 1 WHERE effect_id = %s AND closed_by IS NULL RETURNING attempts",
-            (effect_id,),
-        )
+    def begin(self, effect_id: str, fence: Lease | None = None) -> int:
+        rows = self._fenced(_BEGIN, (effect_id,), fence)
         return int(rows[0]["attempts"]) if rows else 0
 
-    def postpone(self, effect_id: str, error: str, not_before: datetime) -> None:
-        self._datastore.fetch(
-            "UPDATE effects SET last_error = %s, not_before = %s"
-            " WHERE effect_id = %s AND closed_by IS NULL RETURNING 1",
-            (clean_text(error), not_before, effect_id),
-        )
+    def postpone(self, effect_id: str, error: str, not_before: datetime, fence: Lease | None = None) -> None:
+        self._fenced(_POSTPONE, (clean_text(error), not_before, effect_id), fence)
+
+    def _fenced(self, update: str, parameters: tuple[object, ...], fence: Lease | None) -> list[dict[str, Any]]:
+        if fence is None:
+            return self._datastore.fetch(f"{update} RETURNING attempts", parameters)
+        held = (fence.name, fence.holder, fence.epoch)
+        return self._datastore.fetch(f"{update}{_HELD} RETURNING attempts", (*parameters, *held))
 
 
 def _effect(row: dict[str, Any]) -> Effect:

@@ -51,6 +51,12 @@ class PostgresLeases:
     def release(self, lease: Lease) -> None:
         self._datastore.fetch(_RELEASE, (lease.name, lease.holder, lease.epoch))
 
+    def release_gone(self) -> None:
+        rows = self._datastore.fetch("SELECT name, holder, epoch FROM leases WHERE holder IS NOT NULL")
+        for row in rows:
+            if is_gone(row["holder"]):
+                self.release(Lease(row["name"], row["holder"], row["epoch"]))
+
     def holder_of(self, name: str) -> str | None:
         rows = self._datastore.fetch("SELECT holder FROM leases WHERE name = %s", (name,))
         return rows[0]["holder"] if rows else None
@@ -95,4 +101,11 @@ class PostgresSlots:
         return is_elsewhere(holder) and self._watch.has_stopped(f"slot {owner}", (holder, counter))
 
     def free(self, owner: str) -> None:
-        self._datastore.fetch("DELETE FROM slots WHERE owner = %s RETURNING 1", (owner,))
+        self._datastore.fetch("DELETE FROM slots WHERE owner = %s AND holder = %s RETURNING 1", (owner, self._holder))
+
+    def free_gone(self) -> None:
+        for row in self._datastore.fetch("SELECT owner, holder FROM slots"):
+            if is_gone(row["holder"]):
+                self._datastore.fetch(
+                    "DELETE FROM slots WHERE owner = %s AND holder = %s RETURNING 1", (row["owner"], row["holder"])
+                )

@@ -10,7 +10,16 @@ from uuid import uuid4
 
 from eventsourcing.domain import DomainEventProtocol
 
-from commands.ports.store import Commit, Effect, Handled, Message, OpenMessage, Stored
+from commands.ports.store import (
+    Commit,
+    Effect,
+    Handled,
+    Lease,
+    Message,
+    OpenMessage,
+    Stored,
+)
+from domain.kernel.event import Envelope
 from domain.kernel.value import clean_text
 from infra.event_store.contiguity import check_commit
 from infra.event_store.errors import TrackingConflict
@@ -49,6 +58,9 @@ class MemoryEvents:
 
     def log(self, after: int, limit: int) -> tuple[Stored, ...]:
         return self.mapper.page(self.recorder.page(after, limit))
+
+    def envelopes(self, after: int, limit: int) -> tuple[tuple[int, Envelope], ...]:
+        return self.mapper.envelopes(self.recorder.page(after, limit))
 
     def last_position(self) -> int:
         return self.recorder.max_notification_id() or 0
@@ -153,19 +165,22 @@ class MemoryEffects:
         with self._tables.lock:
             return [row.effect for row in self._tables.effects.values() if row.closed_by is None]
 
-    def begin(self, effect_id: str) -> int:
+    def begin(self, effect_id: str, fence: Lease | None = None) -> int:
         with self._tables.lock:
             row = self._tables.effects.get(effect_id)
-            if row is None or row.closed_by is not None:
+            if row is None or row.closed_by is not None or not self._is_held(fence):
                 return 0
             row.effect = replace(row.effect, attempts=row.effect.attempts + 1)
             return row.effect.attempts
 
-    def postpone(self, effect_id: str, error: str, not_before: datetime) -> None:
+    def postpone(self, effect_id: str, error: str, not_before: datetime, fence: Lease | None = None) -> None:
         with self._tables.lock:
             row = self._tables.effects.get(effect_id)
-            if row is not None and row.closed_by is None:
+            if row is not None and row.closed_by is None and self._is_held(fence):
                 row.effect = replace(row.effect, last_error=clean_text(error), not_before=not_before)
+
+    def _is_held(self, fence: Lease | None) -> bool:
+        return fence is None or self._tables.holds(fence)
 
 
 class MemoryPositions:

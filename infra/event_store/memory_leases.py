@@ -44,6 +44,12 @@ class MemoryLeases:
             if self._tables.holds(lease):
                 self._tables.leases[lease.name].holder = None
 
+    def release_gone(self) -> None:
+        with self._tables.lock:
+            for row in self._tables.leases.values():
+                if row.holder is not None and is_gone(row.holder):
+                    row.holder = None
+
     def holder_of(self, name: str) -> str | None:
         with self._tables.lock:
             row = self._tables.leases.get(name)
@@ -81,4 +87,11 @@ class MemorySlots:
 
     def free(self, owner: str) -> None:
         with self._tables.lock:
-            self._tables.slots.pop(owner, None)
+            row = self._tables.slots.get(owner)
+            if row is not None and row.holder == self._holder:
+                del self._tables.slots[owner]
+
+    def free_gone(self) -> None:
+        with self._tables.lock:
+            for owner in [owner for owner, row in self._tables.slots.items() if is_gone(row.holder)]:
+                del self._tables.slots[owner]

@@ -124,22 +124,24 @@ class Refs:
                     raise
             except FileLocked as error:
                 lock = Path(os.fsdecode(error.lockfilename))
-                now = _identity(lock)
+                now = identity(lock)
                 if now != seen:
                     seen, since = now, time.monotonic()
                 elif now is not None and time.monotonic() - since >= self._patience:
-                    self._break(lock, now)
+                    break_lock(self._path, lock, now)
             time.sleep(random.uniform(*PAUSES))
 
-    def _break(self, lock: Path, identity: tuple[int, int]) -> None:
-        """Move a dead process's lock away, if it is still the one that was watched."""
-        if _identity(lock) == identity:
-            grave = self._path / f"stale-lock-{os.getpid()}-{identity[0]}"
-            lock.replace(grave)
-            grave.unlink()
+
+def break_lock(repository: Path, lock: Path, watched: tuple[int, int]) -> None:
+    """Move a dead process's lock away, if it is still the one that was watched."""
+    if identity(lock) == watched:
+        grave = repository / f"stale-lock-{os.getpid()}-{watched[0]}"
+        lock.replace(grave)
+        grave.unlink()
 
 
-def _identity(lock: Path) -> tuple[int, int] | None:
+def identity(lock: Path) -> tuple[int, int] | None:
+    """What tells a lock file from a later one of the same name; None if there is none."""
     try:
         status = lock.lstat()
     except FileNotFoundError:

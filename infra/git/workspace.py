@@ -1,17 +1,16 @@
 """Forks: the files of one run, and beside them, out of the agent's reach, what git needs to see what changed."""
 
 import secrets
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from commands.ports.sandbox import Sandbox
+from infra.claim import claimed
 from infra.git.checkout import INDEX, write_files, write_index
 from infra.git.durable import sync_folder, write_file
 from infra.git.names import require_run_name
 from infra.git.process import line
-from infra.git.quarantine import ABANDONED_SECONDS
 from infra.git.ref import Refs
 from infra.git.repository import write_fork
 from infra.git.room import needs_room
@@ -65,8 +64,13 @@ class Workspaces:
     def close(self, run: str) -> None:
         """Remove the run's files and pins; fine if there are none."""
         self._discard(self._root / require_run_name(run))
+        pins = self._canonical / "refs" / "ws" / run
+        for lock in pins.glob("*.lock"):
+            # These refs have one writer, and whoever closes the run knows it to be over.
+            lock.unlink(missing_ok=True)
         for ref in self._refs.list(f"refs/ws/{run}/"):
             self._refs.delete(ref)
+        remove_tree(pins)
 
     def runs(self) -> tuple[str, ...]:
         if not self._root.exists():
@@ -74,11 +78,9 @@ class Workspaces:
         return tuple(sorted(home.name for home in self._root.iterdir() if not home.name.startswith(".")))
 
     def sweep(self) -> None:
-        """Remove what killed processes were removing."""
-        oldest = time.time() - ABANDONED_SECONDS
-        for grave in self._root.glob(".*"):
-            if grave.lstat().st_ctime < oldest:
-                self._bury(grave)
+        """Remove what killed processes were removing. Safe at any time."""
+        for grave in self._root.glob(".run_*"):
+            self._bury(grave)
 
     def _write(self, home: Path, base: str, files: str, raw: bool) -> None:
         home.mkdir(parents=True)
@@ -98,15 +100,18 @@ class Workspaces:
 
     def _discard(self, home: Path) -> None:
         """Gone at once for `runs`, and then bit by bit."""
-        if not home.exists():
-            return
         grave = self._root / f".{home.name}.{secrets.token_hex(4)}"
-        home.rename(grave)
+        try:
+            home.rename(grave)
+        except FileNotFoundError:
+            return
         self._bury(grave)
 
     def _bury(self, grave: Path) -> None:
-        self._sandbox.disown(grave)
-        remove_tree(grave)
+        """By one process at a time: another that is at it finishes it."""
+        with claimed(grave) as ours:
+            if ours:
+                self._sandbox.remove(grave)
 
 
 class GitWorkspace:

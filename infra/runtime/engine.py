@@ -33,6 +33,15 @@ class Follower(Protocol):
     def step(self) -> bool: ...
 
 
+class Rounds(Protocol):
+    """Something that is done now and then while this process leads. It takes its time, and raises nothing."""
+
+    @property
+    def due(self) -> bool: ...
+
+    def run(self) -> None: ...
+
+
 def change_lease(change: str) -> str:
     """The lease of whoever works on a Change: it has that person's PATH and environment."""
     return f"change:{change}"
@@ -54,10 +63,12 @@ class Engine:
     ctx: Context
     router: Router
     projector: Follower
+    reconciler: Rounds
     performers: Mapping[str, Performer]
     wake: threading.Event
     on_output: Callable[[Effect, str, bytes], None] = field(default=lambda _effect, _source, _chunk: None)
     _leader: Lease | None = None
+    _reconciling: Future[None] | None = None
     _running: dict[str, Running] = field(default_factory=dict)
     _over: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -116,6 +127,8 @@ class Engine:
         except FenceLost:
             self._leader = None
             return False
+        if self.reconciler.due and (self._reconciling is None or self._reconciling.done()):
+            self._reconciling = self._pool.submit(self.reconciler.run)
         return self.projector.step() or routed
 
     def _deliver(self) -> bool:
@@ -159,13 +172,13 @@ class Engine:
         pooled = effect.kind in POOLED
         if pooled and not self.ctx.slots.take(effect.effect_id, self.ctx.bounds.slots):
             return False
-        attempt = self.ctx.effects.begin(effect.effect_id)
+        lease = self._held.get(effect.change or "")
+        attempt = self.ctx.effects.begin(effect.effect_id, lease)
         if attempt == 0:
             if pooled:
                 self.ctx.slots.free(effect.effect_id)
             return False
         running = Running(effect, threading.Event())
-        lease = self._held.get(effect.change or "")
         performance = Performance(
             ctx=self.ctx,
             effect=effect,

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands.ports.sandbox import Outcome, Sandbox
-from infra.git import quarantine
-from infra.git import workspace as workspace_module
+from infra.claim import claimed
 from infra.git.canonical import GitCanonical
 from infra.git.process import git
 from infra.git.ref import Refs
@@ -100,15 +99,15 @@ def test_an_import_while_a_workspace_is_open(
 
 
 def test_what_a_killed_process_was_removing_is_swept(
-    canonical: GitCanonical, sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    canonical: GitCanonical, sandbox: Sandbox, tmp_path: Path
 ) -> None:
     root = tmp_path / "workspaces"
-    (root / ".run_x.abcd" / "tree").mkdir(parents=True)
-    (canonical.path / "quarantine-x").mkdir()
-    GitCanonical(canonical.path, root, sandbox, "installation-1")
-    assert (root / ".run_x.abcd").exists(), "it may still be at work"
-    for module in (quarantine, workspace_module):
-        monkeypatch.setattr(module, "ABANDONED_SECONDS", -10.0)
+    left = root / ".run_x.abcd", canonical.path / "quarantine-x"
+    for folder in left:
+        (folder / "tree").mkdir(parents=True)
+    with claimed(left[0]), claimed(left[1]):
+        GitCanonical(canonical.path, root, sandbox, "installation-1")
+        assert all(folder.exists() for folder in left), "somebody is at it"
     GitCanonical(canonical.path, root, sandbox, "installation-1")
     assert list(root.iterdir()) == []
     assert not (canonical.path / "quarantine-x").exists()
