@@ -165,7 +165,8 @@ class Canonical(Protocol):
         """Merge the ChangeSet commits in order onto `base` as a chain of merge commits with the ChangeSets as parents.
 
         `describe(i)` gives the signature and message of the i-th merge. Goes on past a conflict and names each
-        ChangeSet that doesn't merge. With no ChangeSet the result is `base` itself.
+        ChangeSet that doesn't merge with those before it, named ones among them. With no ChangeSet the result is
+        `base` itself.
         """
         ...
 

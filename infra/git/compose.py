@@ -1,7 +1,7 @@
 """Composition: a chain of merge commits, one per ChangeSet, merged by git itself."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -21,12 +21,19 @@ Describe = Callable[[int], tuple[Signature, str]]
 
 
 def compose(canonical: Path, base: str, changesets: Sequence[str], describe: Describe) -> Merge:
-    """Merge in order; see the protocol. Objects of a composition that conflicts never reach canonical."""
+    """Merge in order; see the protocol. Objects of a composition that conflicts never reach canonical.
+
+    What merges only because an earlier ChangeSet was left out conflicts, too: left for the next round, every second one
+    of a row of neighbours would take a round of its own, and there are few.
+    """
     with quarantine(canonical) as (folder, env):
         head, tree = require_object_name(base), _tree_of(canonical, base)
         conflicts: list[tuple[int, tuple[str, ...]]] = []
         for index, changeset in enumerate(changesets):
             merged, paths = _merge(canonical, env, head, require_object_name(changeset))
+            if not paths:
+                left_out = (changesets[earlier] for earlier, _ in conflicts)
+                paths = _sorted(path for each in left_out for path in _merge(canonical, env, each, changeset)[1])
             if paths:
                 conflicts.append((index, paths))
             else:
@@ -52,10 +59,14 @@ def _merge(canonical: Path, env: Mapping[str, str], head: str, changeset: str) -
         "merge-tree", *options, head, changeset, git_dir=canonical, env=env, config=UNSYNCED, expect=(0, _CONFLICT)
     )
     tree, *paths = done.stdout.split(b"\0")[:-1]
-    named = tuple(sorted({encode_path(path) for path in paths}))
+    named = _sorted(map(encode_path, paths))
     if bool(named) != (done.exit_code == _CONFLICT):
         raise RuntimeError(f"git merge-tree ended with {done.exit_code} and named {len(named)} paths")
     return require_object_name(tree.decode()), named
+
+
+def _sorted(paths: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(paths)))
 
 
 def _write_loose(objects: Path, commit: "Commit") -> str:

@@ -57,6 +57,17 @@ def test_every_conflict_is_named_and_leaves_nothing(canonical: GitCanonical, bas
     assert git("count-objects", "-v", git_dir=canonical.path).stdout == before
 
 
+def test_what_merges_only_without_a_named_one_is_named_too(
+    canonical: GitCanonical, base: str, propose: Propose
+) -> None:
+    rows = propose(base, {"rows.txt": "0\n1\n2\n3\n"})
+    neighbours = [propose(rows, {"rows.txt": "0\n1\n2\n3\n".replace(f"{n}", "new")}) for n in range(4)]
+
+    merged = canonical.compose(rows, neighbours, describe)
+
+    assert merged.conflicts == tuple((n, ("rows.txt",)) for n in (1, 2, 3))
+
+
 def test_without_a_changeset_it_is_the_base(canonical: GitCanonical, base: str) -> None:
     assert canonical.compose(base, [], describe) == Merge(base, canonical.tree_of(base), ())
 
