@@ -22,6 +22,7 @@ from routers.cli.session import Difference, Queries
 END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
 PAGE: Final = 500
 LOOK_SECONDS: Final = 0.25
+TROUBLED_ATTEMPTS: Final = 6
 DIFF_BYTES: Final = 4 * 1024**2
 
 Progress = Callable[[str, int, int], None]
@@ -48,6 +49,10 @@ class LocalSession:
             # Without the isolation that it was submitted with, nothing of it may run here.
             self.ctx.sandbox(state.sandboxed)
         self._app.engine.adopt(change)
+        for effect in self._app.store.effects.of_change(change):
+            if effect.last_error:
+                # A person who goes on with it doesn't wait for the next of its growing pauses.
+                self._app.store.effects.postpone(effect.effect_id, "", self.ctx.clock())
 
     def follow(self, change: str, after: int = 0) -> Iterator[Stored]:
         wake = threading.Event()
@@ -74,12 +79,15 @@ class LocalSession:
             events.unlisten(wake)
 
     def settled(self, change: str) -> bool:
-        """Whether nothing more happens to the Change without a person: all is routed, handled and performed."""
+        """Whether nothing more happens to the Change without a person: all is routed, handled and performed.
+
+        Also when all that is left failed again and again: it is still tried now and then, but somebody has to look.
+        """
         store = self._app.store
         return (
             store.tracking.position(FOLLOWER) >= store.events.last_position()
             and not store.outbox.due(END_OF_TIME, 1, (change,))
-            and not store.effects.of_change(change)
+            and all(e.last_error and e.attempts >= TROUBLED_ATTEMPTS for e in store.effects.of_change(change))
         )
 
     def trouble(self, change: str) -> str:

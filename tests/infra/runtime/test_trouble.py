@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
+from commands.perform.performance import Performance
+from commands.ports.git import RepositoryError
 from commands.ports.store import StoreFull
 from domain.change.status import ChangeStatus
+from infra.session import LocalSession
 from tests.support.app import Process
 
 
@@ -66,3 +69,26 @@ def test_a_defect_of_the_engine_is_told(process: Process, monkeypatch: pytest.Mo
 
     with pytest.raises(Defect):
         process.run("echo two > value.txt")
+
+
+def test_an_effect_that_always_fails_ends_the_following_and_goes_on_when_asked(
+    process: Process, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(performance: Performance) -> None:
+        raise RepositoryError("the repository is damaged")
+
+    sound = process.app.engine.performers
+    monkeypatch.setattr("infra.session.TROUBLED_ATTEMPTS", 2)
+    process.app.engine.performers = {**sound, "compose": broken}
+    told: list[str] = []
+    session = LocalSession(process.app, told.append)
+
+    change = session.submit(process.submission("echo two > value.txt")).change
+    for _ in session.follow(change):
+        pass
+
+    assert process.state(change).status is ChangeStatus.VERIFYING
+    assert any("the repository is damaged" in text for text in told)
+    process.app.engine.performers = sound
+    session.adopt(change)
+    assert process.finish(change).status is ChangeStatus.COMPLETED
