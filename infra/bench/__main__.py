@@ -12,7 +12,7 @@ from typing import Any, Final
 import psutil
 
 from infra.app import sandbox_settings
-from infra.bench import git, goal, replay, start, store
+from infra.bench import git, goal, replay, scale, start, store
 from infra.event_store.migrate import migrate
 from infra.postgres import EmbeddedPostgres
 from infra.sandbox.bubblewrap import BubblewrapSandbox
@@ -23,6 +23,9 @@ OUTPUT: Final = Path("build/bench.json")
 GOALS: Final[dict[str, tuple[float, str]]] = {
     "goal.own": (1.5, "at most"),
     "goal.graph_own": (2.0, "at most"),
+    "git.compose_ratio": (1.5, "at most"),
+    "scale.memory_mib": (250, "at most"),
+    "scale.ratio": (1.2, "at most"),
     "replay.rebuild_per_second": (50_000, "at least"),
     "start.help": (0.4, "at most"),
 }
@@ -48,6 +51,7 @@ MEASURES: Final[dict[str, Callable[[], dict[str, Any]]]] = {
     "replay": lambda: asdict(replay.measure()),
     "git": _git,
     "goal": lambda: asdict(goal.measure()),
+    "scale": lambda: asdict(scale.measure()),
 }
 
 

@@ -55,15 +55,18 @@ def measure(runs: int = RUNS) -> GoalMeasure:
                 opens.append(time.perf_counter() - began)
                 session, script = LocalSession(app), Path(folder) / "one.json"
                 script.write_text(json.dumps(ONE_TASK))
-                one.append(_once(session, make_demo_repository(Path(folder) / f"one-{number}"), script, None))
+                one.append(measure_goal(session, make_demo_repository(Path(folder) / f"one-{number}"), script, None))
                 plan = read_plan_file(PLAN, GOAL)
-                graph.append(_once(session, make_demo_repository(Path(folder) / f"graph-{number}"), SCRIPT, plan))
+                graph.append(
+                    measure_goal(session, make_demo_repository(Path(folder) / f"graph-{number}"), SCRIPT, plan)
+                )
     # The first start makes the database.
     columns = (*zip(*one, strict=True), *zip(*graph, strict=True), opens[1:])
     return GoalMeasure(runs, *(round(statistics.median(column), 3) for column in columns))
 
 
-def _once(session: LocalSession, repository: Path, script: Path, plan: WorkGraphPlan | None) -> Interval:
+def measure_goal(session: LocalSession, repository: Path, script: Path, plan: WorkGraphPlan | None) -> Interval:
+    """Take the demo's goal to a promoted commit: seconds in all, and seconds in which no agent or check was at work."""
     agent = AgentRequest("scripted", script=script)
     began = time.perf_counter()
     change = session.submit(Submission(GOAL, repository, session.actor, agent, budget=5_000_000, plan=plan)).change
