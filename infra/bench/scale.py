@@ -78,7 +78,8 @@ def _memory(session: LocalSession, folder: Path) -> float:
     """MiB of this process while each of the agents is at work and waits to be let go."""
     gate = folder / "gate"
     gate.mkdir(mode=0o755)
-    line = f"until test -e {gate}/open; do sleep 0.1; done; echo 1 > $(head -c 8 /dev/urandom | od -An -tx1 | tr -d ' \\n')"
+    name = "$(head -c 8 /dev/urandom | od -An -tx1 | tr -d ' \\n')"
+    line = f"until test -e {gate}/open; do sleep 0.1; done; echo 1 > {name}"
     tasks = tuple(
         PlannedTask(key=f"k{n}", title="Wait", kind=TaskKind.IMPLEMENT, instructions="wait") for n in range(AGENTS)
     )

@@ -1,8 +1,8 @@
 """Every failure is told in words, with its exit code, and never as a traceback."""
 
 import inspect
-from pathlib import Path
 import stat
+from pathlib import Path
 
 import pytest
 
