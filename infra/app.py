@@ -147,7 +147,10 @@ def open_app(
         stack.enter_context(postgres)
         migrate(postgres.dsn)
         pool = PoolSettings(max_size=settings.pool_max)
-        store = stack.enter_context(PostgresStore(postgres.dsn, pool=pool, on_lost=postgres.ensure_running))
+        ttl = settings.lease_seconds
+        store = stack.enter_context(
+            PostgresStore(postgres.dsn, pool=pool, lease_ttl=ttl, on_lost=postgres.ensure_running)
+        )
         scratch = stack.enter_context(open_scratch(home.run))
         ctx = _context(settings, home, store, scratch)
         views = PostgresHome(store.datastore)
@@ -156,7 +159,7 @@ def open_app(
         wake = threading.Event()
         router = Router(store.events, PostgresRouterHome(store))
         engine = Engine(ctx, router, projector, Reconciler(ctx, home), PERFORMERS, wake, on_output)
-        runner = Runner(engine)
+        runner = Runner(engine, ttl)
         actor = _actor(store.installation_id())
         runner.start()
         stack.callback(runner.stop)

@@ -15,6 +15,7 @@ from infra.projections.rebuild import rebuild
 from infra.projections.verify import verify
 from infra.queries import ViewQueries
 from infra.runtime.router_home import FOLLOWER
+from infra.runtime.takeover import adopt
 from projections import MODELS
 from projections.core import ReadModel
 from routers.cli.session import Difference, Queries
@@ -48,7 +49,7 @@ class LocalSession:
         if state is not None and not state.is_terminal:
             # Without the isolation that it was submitted with, nothing of it may run here.
             self.ctx.sandbox(state.sandboxed)
-        self._app.engine.adopt(change)
+        adopt(self._app.engine, change, self._app.settings.lease_seconds, self._progress)
         for effect in self._app.store.effects.of_change(change):
             if effect.last_error:
                 # A person who goes on with it doesn't wait for the next of its growing pauses.

@@ -37,8 +37,9 @@ class Settings(BaseSettings):
 
     home: where all state lies. workspaces: another place for workspaces. objects_url: an S3-compatible store in
     place of a folder below the home. pool_min, pool_max: connections to the database. max_agents: agents and checks
-    at work at once in the whole installation. budget_usd: the default budget of a Change. toolchains: further folders
-    of interpreters for the sandbox, separated as in PATH. Sizes take units (`4GiB`); seconds are wall time.
+    at work at once in the whole installation. lease_seconds: how long a process may show no sign of life before another
+    takes over what it does; the same for all processes of an installation. budget_usd: the default budget of a Change.
+    toolchains: further folders of interpreters for the sandbox, separated as in PATH. Sizes take units (`4GiB`); seconds are wall time.
     """
 
     model_config = SettingsConfigDict(
@@ -53,6 +54,7 @@ class Settings(BaseSettings):
     pool_min: Annotated[int, Field(ge=0, le=100)] = 1
     pool_max: Annotated[int, Field(ge=1, le=100)] = 8
     max_agents: Annotated[int, Field(ge=1, le=64)] = Field(default_factory=_default_agents)
+    lease_seconds: Annotated[float, Field(ge=1, le=3_600)] = 30.0
     budget_usd: Annotated[Decimal, Field(ge=0, le=MAX_USD)] = Decimal(5)
     toolchains: Annotated[tuple[Path, ...], NoDecode] = ()
     agent_seconds: Annotated[int, Field(ge=1, le=7 * 86_400)] = 3_600

@@ -290,6 +290,10 @@ class Leases(Protocol):
 
     def holder_of(self, name: str) -> str | None: ...
 
+    def is_silent(self, name: str) -> bool:
+        """Whether another holds it whose end couldn't be seen: of another machine, or stopped. Only its beat tells."""
+        ...
+
 
 class Slots(Protocol):
     """The one pool of the installation: a row for each agent or check at work, bound across processes."""

@@ -4,7 +4,7 @@ from typing import Final
 
 from commands.ports.store import Lease
 from infra.event_store.datastore import Datastore
-from infra.event_store.process import is_elsewhere, is_gone
+from infra.event_store.process import is_elsewhere, is_gone, is_stopped
 from infra.event_store.watch import HeartbeatWatch
 
 _CLAIM: Final = """
@@ -60,6 +60,10 @@ class PostgresLeases:
     def holder_of(self, name: str) -> str | None:
         rows = self._datastore.fetch("SELECT holder FROM leases WHERE name = %s", (name,))
         return rows[0]["holder"] if rows else None
+
+    def is_silent(self, name: str) -> bool:
+        holder = self.holder_of(name)
+        return holder is not None and holder != self._holder and (is_elsewhere(holder) or is_stopped(holder))
 
 
 class PostgresSlots:

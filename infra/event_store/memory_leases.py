@@ -2,7 +2,7 @@
 
 from commands.ports.store import Lease
 from infra.event_store.memory_tables import LeaseRow, SlotRow, Tables
-from infra.event_store.process import is_elsewhere, is_gone
+from infra.event_store.process import is_elsewhere, is_gone, is_stopped
 from infra.event_store.watch import HeartbeatWatch
 
 
@@ -54,6 +54,10 @@ class MemoryLeases:
         with self._tables.lock:
             row = self._tables.leases.get(name)
             return row.holder if row else None
+
+    def is_silent(self, name: str) -> bool:
+        holder = self.holder_of(name)
+        return holder is not None and holder != self._holder and (is_elsewhere(holder) or is_stopped(holder))
 
 
 class MemorySlots:

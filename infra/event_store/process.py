@@ -9,6 +9,8 @@ from typing import Final, Self
 _SEPARATOR: Final = "|"
 _GONE: Final = frozenset("ZXx")
 """States of /proc/<pid>/stat of a process that will never run again."""
+_HALTED: Final = frozenset("Tt")
+"""States of one that runs again when somebody lets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,15 @@ def is_gone(holder: str) -> bool:
         return False
 
 
+def is_stopped(holder: str) -> bool:
+    """Whether the holder named by this text is a process of this machine that is stopped (SIGSTOP, a debugger)."""
+    try:
+        identity = ProcessIdentity.parse(holder)
+    except ValueError:
+        return False
+    return identity.is_here() and _state(identity.pid) in _HALTED
+
+
 def is_elsewhere(holder: str) -> bool:
     """Whether the holder named by this text can't be looked up here."""
     try:
@@ -88,10 +99,20 @@ def _namespace() -> str:
 
 def _started(pid: int) -> int | None:
     """Start of a living process in clock ticks since boot; None if there is none."""
+    fields = _status(pid)
+    return None if fields is None or fields[0] in _GONE else int(fields[19])
+
+
+def _state(pid: int) -> str | None:
+    fields = _status(pid)
+    return None if fields is None else fields[0]
+
+
+def _status(pid: int) -> list[str] | None:
+    """The fields of /proc/<pid>/stat from the state on; None if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except (FileNotFoundError, ProcessLookupError):
         return None
     # The command's name stands in parentheses and may hold anything; fields are counted behind it.
-    fields = stat.rpartition(")")[2].split()
-    return None if fields[0] in _GONE else int(fields[19])
+    return stat.rpartition(")")[2].split()

@@ -6,7 +6,6 @@ from typing import Final
 import structlog
 
 from commands.ports.store import StoreError
-from infra.event_store.watch import DEFAULT_TTL_SECONDS
 from infra.runtime.engine import Engine
 
 log = structlog.get_logger(__name__)
@@ -23,8 +22,9 @@ class Runner:
     trouble: why the last step couldn't be made; None if it could. A defect ends the engine: see `require_alive`.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, lease_seconds: float) -> None:
         self._engine = engine
+        self._lease_seconds = lease_seconds
         self._stopping = threading.Event()
         self._stepped = threading.Condition()
         self._idle = False
@@ -81,7 +81,7 @@ class Runner:
                 self._engine.wake.wait(pause)
 
     def _beat(self) -> None:
-        while not self._stopping.wait(DEFAULT_TTL_SECONDS / 3):
+        while not self._stopping.wait(self._lease_seconds / 3):
             try:
                 self._engine.heartbeat()
             except StoreError as error:
