@@ -39,7 +39,8 @@ class Settings(BaseSettings):
     place of a folder below the home. pool_min, pool_max: connections to the database. max_agents: agents and checks
     at work at once in the whole installation. lease_seconds: how long a process may show no sign of life before another
     takes over what it does; the same for all processes of an installation. budget_usd: the default budget of a Change.
-    toolchains: further folders of interpreters for the sandbox, separated as in PATH. Sizes take units (`4GiB`); seconds are wall time.
+    toolchains: further folders of interpreters for the sandbox, separated as in PATH. Sizes take units (`4GiB`);
+    seconds are wall time.
     """
 
     model_config = SettingsConfigDict(
