@@ -7,11 +7,18 @@ done) commits together with its events or not at all.
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from domain.kernel.event import Envelope
+
+LONGEST_PAUSE: Final = timedelta(minutes=10)
+"""How far ahead `not_before` may lie.
+
+The wall clock says when a pause is over, because it outlives the process. What waits for longer than any pause was
+written before the clock went back, and is due: it's at most tried too early. So this is no place for timers.
+"""
 
 
 class StoreError(Exception):
@@ -216,7 +223,10 @@ class Outbox(Protocol):
     """Messages between the router and the handlers. A row stays open until it is handled."""
 
     def due(self, now: datetime, limit: int, changes: Sequence[str] | None = None) -> tuple[OpenMessage, ...]:
-        """Open messages whose `not_before` has passed, oldest first; with `changes`, only those of these Changes."""
+        """Open messages whose `not_before` has passed or is beyond `LONGEST_PAUSE`, oldest first.
+
+        With `changes`, only those of these Changes.
+        """
         ...
 
     def defer(self, message_id: str, not_before: datetime) -> None:
@@ -242,7 +252,10 @@ class Effects(Protocol):
     """Effects that were intended and not closed yet."""
 
     def open(self, now: datetime, changes: Sequence[str] | None = None) -> tuple[Effect, ...]:
-        """Open effects whose `not_before` has passed, oldest first; with `changes`, only those of these Changes."""
+        """Open effects whose `not_before` has passed or is beyond `LONGEST_PAUSE`, oldest first.
+
+        With `changes`, only those of these Changes.
+        """
         ...
 
     def begin(self, effect_id: str, fence: Lease | None = None) -> int:
@@ -301,8 +314,13 @@ class Slots(Protocol):
     def take(self, owner: str, bound: int) -> bool:
         """Take a slot for `owner` (a run or check ID); True if it has one already; False when `bound` are taken.
 
-        Slots of processes that are gone are freed first.
+        Slots of processes that are gone are freed first, and those that a process which is stopped or on another
+        machine didn't renew for the leases' time.
         """
+        ...
+
+    def renew(self, owner: str) -> None:
+        """Count a heartbeat of this process's slot."""
         ...
 
     def free(self, owner: str) -> None:

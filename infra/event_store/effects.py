@@ -7,6 +7,7 @@ from typing import Any, Final
 from commands.ports.store import Effect, Lease
 from domain.kernel.value import clean_text
 from infra.event_store.datastore import Datastore
+from infra.event_store.pause import DUE, waiting
 
 _OPEN: Final = "SELECT * FROM effects WHERE closed_by IS NULL"
 _BEGIN: Final = "UPDATE effects SET attempts = attempts + 1 WHERE effect_id = %s AND closed_by IS NULL"
@@ -22,10 +23,10 @@ class PostgresEffects:
         self._datastore = datastore
 
     def open(self, now: datetime, changes: Sequence[str] | None = None) -> tuple[Effect, ...]:
-        query = f"{_OPEN} AND (not_before IS NULL OR not_before <= %s)"
+        query = f"{_OPEN} AND {DUE}"
         if changes is None:
-            return self._select(f"{query} ORDER BY seq", (now,))
-        return self._select(f"{query} AND change = ANY(%s) ORDER BY seq", (now, list(changes)))
+            return self._select(f"{query} ORDER BY seq", waiting(now))
+        return self._select(f"{query} AND change = ANY(%s) ORDER BY seq", (*waiting(now), list(changes)))
 
     def of_change(self, change: str) -> tuple[Effect, ...]:
         return self._select(f"{_OPEN} AND change = %s ORDER BY seq", (change,))

@@ -69,7 +69,7 @@ class PostgresLeases:
 class PostgresSlots:
     """The pool's slots in the table `slots`.
 
-    A slot of a process of another machine is freed when its owner hasn't called `take` again for the leases' TTL.
+    A slot of a process that is stopped or on another machine is freed when it wasn't renewed for the leases' TTL.
     """
 
     def __init__(self, datastore: Datastore, holder: str, watch: HeartbeatWatch) -> None:
@@ -102,7 +102,15 @@ class PostgresSlots:
             return False
         if is_gone(holder):
             return True
-        return is_elsewhere(holder) and self._watch.has_stopped(f"slot {owner}", (holder, counter))
+        return (is_elsewhere(holder) or is_stopped(holder)) and self._watch.has_stopped(
+            f"slot {owner}", (holder, counter)
+        )
+
+    def renew(self, owner: str) -> None:
+        self._datastore.fetch(
+            "UPDATE slots SET counter = counter + 1 WHERE owner = %s AND holder = %s RETURNING 1",
+            (owner, self._holder),
+        )
 
     def free(self, owner: str) -> None:
         self._datastore.fetch("DELETE FROM slots WHERE owner = %s AND holder = %s RETURNING 1", (owner, self._holder))

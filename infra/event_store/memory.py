@@ -27,6 +27,7 @@ from infra.event_store.mapper import EnvelopeMapper
 from infra.event_store.memory_leases import MemoryLeases, MemorySlots
 from infra.event_store.memory_recorder import MemoryRecorder
 from infra.event_store.memory_tables import OutboxRow, Tables
+from infra.event_store.pause import is_due
 from infra.event_store.process import ProcessIdentity
 from infra.event_store.watch import DEFAULT_TTL_SECONDS, Clock, HeartbeatWatch
 
@@ -95,7 +96,7 @@ class MemoryOutbox:
                 _open_message(row)
                 for row in self._tables.outbox.values()
                 if row.is_open
-                and (row.message.not_before is None or row.message.not_before <= now)
+                and is_due(row.message.not_before, now)
                 and (changes is None or row.message.change in changes)
             ]
         return tuple(found[:limit])
@@ -155,7 +156,7 @@ class MemoryEffects:
         return tuple(
             effect
             for effect in self._all_open()
-            if (effect.not_before is None or effect.not_before <= now) and (changes is None or effect.change in changes)
+            if is_due(effect.not_before, now) and (changes is None or effect.change in changes)
         )
 
     def of_change(self, change: str) -> tuple[Effect, ...]:

@@ -87,7 +87,14 @@ class MemorySlots:
             return False
         if is_gone(row.holder):
             return True
-        return is_elsewhere(row.holder) and self._watch.has_stopped(f"slot {owner}", (row.holder, row.counter))
+        silent = is_elsewhere(row.holder) or is_stopped(row.holder)
+        return silent and self._watch.has_stopped(f"slot {owner}", (row.holder, row.counter))
+
+    def renew(self, owner: str) -> None:
+        with self._tables.lock:
+            row = self._tables.slots.get(owner)
+            if row is not None and row.holder == self._holder:
+                row.counter += 1
 
     def free(self, owner: str) -> None:
         with self._tables.lock:

@@ -11,10 +11,11 @@ from psycopg.rows import DictRow
 from commands.ports.store import Message, OpenMessage
 from domain.kernel.value import clean_text
 from infra.event_store.datastore import Datastore
+from infra.event_store.pause import DUE, waiting
 from infra.event_store.recorder import message_row
 
 _OPEN: Final = "handled_at IS NULL AND dead_at IS NULL"
-_DUE: Final = f"SELECT * FROM outbox WHERE {_OPEN} AND (not_before IS NULL OR not_before <= %s)"
+_DUE: Final = f"SELECT * FROM outbox WHERE {_OPEN} AND {DUE}"
 _DEAD: Final = "SELECT * FROM outbox WHERE handled_at IS NULL AND dead_at IS NOT NULL ORDER BY seq LIMIT %s"
 _INSERT: Final = """
     INSERT INTO outbox (message_id, topic, name, project, change, payload, causation, correlation, actor, created_at,
@@ -43,8 +44,8 @@ class PostgresOutbox:
 
     def due(self, now: datetime, limit: int, changes: Sequence[str] | None = None) -> tuple[OpenMessage, ...]:
         if changes is None:
-            return self._select(f"{_DUE} ORDER BY seq LIMIT %s", (now, limit))
-        return self._select(f"{_DUE} AND change = ANY(%s) ORDER BY seq LIMIT %s", (now, list(changes), limit))
+            return self._select(f"{_DUE} ORDER BY seq LIMIT %s", (*waiting(now), limit))
+        return self._select(f"{_DUE} AND change = ANY(%s) ORDER BY seq LIMIT %s", (*waiting(now), list(changes), limit))
 
     def dead(self, limit: int) -> tuple[OpenMessage, ...]:
         return self._select(_DEAD, [limit])

@@ -106,6 +106,10 @@ class Engine:
                 log.warning("change.taken_over", change=change)
                 self._held.drop(change)
                 self._cancel(lambda effect, lost=change: effect.change == lost)  # type: ignore[misc]
+        with self._lock:
+            pooled = [effect_id for effect_id, running in self._running.items() if running.effect.kind in POOLED]
+        for effect_id in pooled:
+            self.ctx.slots.renew(effect_id)
 
     # -- one step ----------------------------------------------------------------------------------------------
 

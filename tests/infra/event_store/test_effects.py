@@ -1,5 +1,6 @@
 """Intent, perform, outcome."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,6 +69,26 @@ def test_a_postponed_effect_waits_with_its_error(store: Any) -> None:
     assert open_ids(store, at=30) == ["e1", "e2"]
     (waiting,) = [e for e in store.effects.of_change("chg_1") if e.effect_id == "e1"]
     assert (waiting.last_error, waiting.not_before) == ("disk gone", later(30))
+
+
+def test_a_clock_that_went_back_holds_no_effect_for_long(store: Any) -> None:
+    store.events.commit(Commit(effects=(intent("e1"),)))
+    store.effects.postpone("e1", "", later(300))
+    assert open_ids(store, at=-200) == []
+    assert open_ids(store, at=-86_400) == ["e1"]
+
+
+def test_who_lost_the_lease_neither_begins_nor_postpones(store: Any) -> None:
+    store.events.commit(Commit(effects=(intent("e1"),)))
+    lease = store.leases.acquire("change:chg_1")
+    assert store.effects.begin("e1", lease) == 1
+
+    old = replace(lease, epoch=lease.epoch - 1)
+    store.effects.postpone("e1", "", later(30), old)
+
+    assert store.effects.begin("e1", old) == 0
+    assert open_ids(store) == ["e1"]
+    assert store.effects.begin("e1", lease) == 2
 
 
 def test_effects_are_found_by_change(store: Any) -> None:

@@ -1,11 +1,15 @@
 """Leases, fences and slots."""
 
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from commands.ports.store import Commit, FenceLost, Lease
@@ -128,6 +132,63 @@ def test_slots_are_bounded_across_processes(open_store: OpenStore) -> None:
     theirs.slots.free("run_2")
     theirs.slots.free("run_2")
     assert mine.slots.take("run_3", 2)
+
+
+def test_nobody_frees_or_renews_anothers_slot(open_store: OpenStore) -> None:
+    mine, theirs = open_store("a"), open_store("b")
+    assert mine.slots.take("run_1", 1)
+    assert theirs.slots.take("run_1", 1), "the run was taken over, and its slot with it"
+    mine.slots.renew("run_1")
+    mine.slots.free("run_1")
+    assert not mine.slots.take("run_2", 1)
+
+
+def test_what_is_gone_holds_nothing_after_tidying_up(open_store: OpenStore, gone: str) -> None:
+    dead, mine = open_store(gone), open_store("a")
+    for store in (dead, mine):
+        assert store.leases.acquire(f"lease of {store.leases.holder}")
+        assert store.slots.take(f"slot of {store.leases.holder}", 9)
+
+    mine.leases.release_gone()
+    mine.slots.free_gone()
+
+    assert mine.leases.holder_of(f"lease of {gone}") is None
+    assert mine.leases.holder_of("lease of a") == "a"
+    assert mine.slots.take("another", 2)
+    assert not mine.slots.take("one too many", 2)
+
+
+@pytest.fixture
+def stopped() -> Iterator[str]:
+    """The identity of a process that is stopped."""
+    with subprocess.Popen(["sleep", "600"]) as process:
+        process.send_signal(signal.SIGSTOP)
+        while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:
+            continue
+        started = ProcessIdentity.current()
+        ticks = int(Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[19])
+        yield str(replace(started, pid=process.pid, started=ticks))
+        process.kill()
+
+
+def test_a_stopped_process_is_silent_and_loses_its_slot(open_store: OpenStore, clock: FakeClock, stopped: str) -> None:
+    theirs, mine = open_store(stopped), open_store("a")
+    theirs.leases.acquire("change chg_1")
+    assert theirs.slots.take("run_1", 1)
+    assert mine.leases.is_silent("change chg_1")
+    assert not mine.slots.take("run_2", 1)
+    clock.advance(LEASE_TTL - 1)
+    theirs.slots.renew("run_1")
+    assert not mine.slots.take("run_2", 1)
+    clock.advance(LEASE_TTL)
+    assert mine.slots.take("run_2", 1)
+
+
+def test_a_living_process_and_oneself_are_not_silent(open_store: OpenStore) -> None:
+    living, mine = open_store(str(ProcessIdentity.current("other"))), open_store("a")
+    living.leases.acquire("theirs")
+    mine.leases.acquire("ours")
+    assert [mine.leases.is_silent(name) for name in ("theirs", "ours", "nobody's")] == [False, False, False]
 
 
 def test_no_more_than_the_bound_under_contention(open_store: OpenStore) -> None:

@@ -69,6 +69,13 @@ def test_not_before_holds_a_message_back(store: Any) -> None:
     assert due_ids(store, at=10) == ["m1", "m2"]
 
 
+def test_a_clock_that_went_back_holds_no_message_for_long(store: Any) -> None:
+    store.events.commit(Commit(messages=(message("m1"),)))
+    store.outbox.defer("m1", later(5))
+    assert due_ids(store, at=-300) == []
+    assert due_ids(store, at=-86_400) == ["m1"]
+
+
 def test_deferring_counts_no_failure(store: Any) -> None:
     store.events.commit(Commit(messages=(message("m1"),)))
     store.outbox.defer("m1", later(5))
