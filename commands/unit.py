@@ -11,7 +11,6 @@ from typing import Any, Final, TypeVar
 from commands.effect import effects_of
 from commands.ports.store import (
     Commit,
-    DuplicateCommand,
     EffectIntent,
     EventStore,
     Handled,
@@ -188,9 +187,3 @@ class Writer:
     def state(self, stream: str) -> Any:
         """The stream's state now; None if it has no events."""
         return self.streams.load(stream).state
-
-    def already_handled(self, command_id: str) -> bool:
-        return self.events.handled(command_id) is not None
-
-
-__all__ = ["DuplicateCommand", "Loaded", "Streams", "Unit", "Writer"]

@@ -215,7 +215,3 @@ class ChangeState:
     @property
     def promoted(self) -> CandidateState | None:
         return next((c for c in self.candidates.values() if c.status is CandidateStatus.PROMOTED), None)
-
-    def task_of_changeset(self, changeset: str) -> TaskState:
-        """The Task that proposed `changeset` (KeyError if none did)."""
-        return self.tasks[self.changesets[changeset].task]

@@ -24,18 +24,3 @@ class Decider(Generic[State]):
         for event in events:
             state = self.evolve(state, event)
         return state
-
-    def decide_in_turn(
-        self, state: State | None, commands: Iterable[Command]
-    ) -> tuple[tuple[Event, ...], State | None]:
-        """Several commands for one append, each decided on what those before it led to; all of them or a refusal.
-
-        Raises:
-            DomainError: a command is refused; nothing of the others holds then.
-        """
-        events: list[Event] = []
-        for command in commands:
-            decided = self.decide(state, command)
-            state = self.fold(decided, state)
-            events.extend(decided)
-        return tuple(events), state
