@@ -24,7 +24,9 @@ Changed = dict[Key, Row | None]
 
 KeysOf = Callable[[Any, Envelope], tuple[Key, ...]]
 Apply = Callable[[Any, Envelope, int, Rows], Changed]
+FoldIn = Callable[[Any, Envelope, int, dict[Key, Row]], Key | None]
 Create = Callable[[Any, Envelope], Row]
+Append = Callable[[Any, Envelope, int], Row]
 Patch = Callable[[Row, Any, Envelope], Row]
 
 
@@ -61,10 +63,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """How a read model answers to one type of event. `keys` names the rows that `apply` may read."""
+    """How a read model answers to one type of event. `keys` names the rows that `apply` may read.
+
+    fold_in: where an event changes one row at most, the same in place, on rows that nobody else holds: it gives that
+    row's key. append: where an event only adds one row to an append-only table, that row.
+    """
 
     keys: KeysOf
     apply: Apply
+    fold_in: FoldIn | None = None
+    append: tuple[Table, Append] | None = None
 
 
 class ReadModel:
@@ -100,11 +108,27 @@ class ReadModel:
         """Register the decorated function for these events; it reads at most the rows that `keys` names."""
 
         def register(apply: Apply) -> Apply:
-            for kind in kinds:
-                if kind.type in self.handlers:
-                    raise TypeError(f"read model {self.name} handles {kind.type} twice")
-                self.handlers[kind.type] = Handler(keys, apply)
+            self._register(kinds, Handler(keys, apply))
             return apply
+
+        return register
+
+    def _register(self, kinds: Sequence[type[Event]], handler: Handler) -> None:
+        for kind in kinds:
+            if kind.type in self.handlers:
+                raise TypeError(f"read model {self.name} handles {kind.type} twice")
+            self.handlers[kind.type] = handler
+
+    def appends(self, *kinds: type[Event], table: Table) -> Callable[[Append], Append]:
+        """The decorated function makes the one row that each of these events adds to an append-only table."""
+
+        def register(append: Append) -> Append:
+            def apply(event: Any, envelope: Envelope, position: int, rows: Rows) -> Changed:
+                row = append(event, envelope, position)
+                return {table.key_of(row): row}
+
+            self._register(kinds, Handler(_no_keys, apply, append=(table, append)))
+            return append
 
         return register
 
@@ -117,7 +141,13 @@ class ReadModel:
                 row = {**empty, **create(event, envelope)}
                 return {table.key_of(row): row}
 
-            self.on(kind, keys=_no_keys)(apply)
+            def fold_in(event: Any, envelope: Envelope, position: int, rows: dict[Key, Row]) -> Key | None:
+                row = {**empty, **create(event, envelope)}
+                place = table.key_of(row)
+                rows[place] = row
+                return place
+
+            self._register((kind,), Handler(_no_keys, apply, fold_in))
             return create
 
         return register
@@ -130,23 +160,36 @@ class ReadModel:
         A key of None means that this event touches no row. A column `updated_at` becomes the event's time by itself.
         """
         dated = "updated_at" in table.columns
+        name = table.name
 
         def keys(event: Any, envelope: Envelope) -> tuple[Key, ...]:
             identifier = key(event, envelope)
-            return () if identifier is None else ((table.name, identifier),)
+            return () if identifier is None else ((name, identifier),)
 
         def register(patch: Patch) -> Patch:
             def apply(event: Any, envelope: Envelope, position: int, rows: Rows) -> Changed:
                 identifier = key(event, envelope)
                 if identifier is None:
                     return {}
-                row = existing(rows, (table.name, identifier), envelope)
-                changed = {**row, **patch(row, event, envelope)}
+                place = (name, identifier)
+                changed = existing(rows, place, envelope).copy()
+                changed.update(patch(changed, event, envelope))
                 if dated:
                     changed["updated_at"] = envelope.at
-                return {(table.name, identifier): changed}
+                return {place: changed}
 
-            self.on(*kinds, keys=keys)(apply)
+            def fold_in(event: Any, envelope: Envelope, position: int, rows: dict[Key, Row]) -> Key | None:
+                identifier = key(event, envelope)
+                if identifier is None:
+                    return None
+                place = (name, identifier)
+                row = existing(rows, place, envelope)
+                row.update(patch(row, event, envelope))
+                if dated:
+                    row["updated_at"] = envelope.at
+                return place
+
+            self._register(kinds, Handler(keys, apply, fold_in))
             return patch
 
         return register

@@ -29,7 +29,8 @@ MODEL: Final = ReadModel("costs", __name__, COSTS)
 
 
 def _month(envelope: Envelope) -> str:
-    return f"{envelope.at:%Y-%m}"
+    at = envelope.at
+    return f"{at.year:04}-{at.month:02}"
 
 
 def _begun(kind: str, project: str, change: str, envelope: Envelope) -> Row:

@@ -3,13 +3,16 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from domain.kernel.event import Envelope
-from projections.core import Apply, Changed, Key, ReadModel, Row
+from projections.core import Append, Apply, Changed, FoldIn, Handler, Key, ReadModel, Row, Table
 
 Events = Sequence[tuple[int, Envelope]]
 """A page of the log: each event with its position, in commit order."""
+
+Appended = dict[str, list[Row]]
+"""Rows of append-only tables, by table name."""
 
 ReadLog = Callable[[int, int], Events]
 """Events with a position greater than the first argument, at most as many as the second."""
@@ -28,6 +31,9 @@ class Failure:
         return cls(position, envelope.id, f"{type(error).__name__}: {error}")
 
 
+Step = Callable[[Any, Envelope, int], None]
+"""Takes in one event, with its envelope and its position."""
+
 _NOWHERE: Final = -1
 _EVERYWHERE: Final = sys.maxsize
 
@@ -37,34 +43,61 @@ class Fold:
 
     position: up to which the log is folded in. until: events beyond aren't. failure: set once an event couldn't be
     folded in; nothing is after that. changed: if given, changes of rows that stay are noted there too. appended: if
-    given, rows of append-only tables go there instead of staying in `rows`; the caller empties it.
+    given, rows of append-only tables go there, by table name, instead of staying in `rows`; the caller empties it.
+    The rows change in place: whoever keeps one copies it.
     """
 
-    def __init__(
-        self, model: ReadModel, until: int | None = None, appended: list[tuple[Key, Row]] | None = None
-    ) -> None:
+    def __init__(self, model: ReadModel, until: int | None = None, appended: Appended | None = None) -> None:
         self.model = model
         self.rows: dict[Key, Row] = {}
         self.position = 0
         self.until = _EVERYWHERE if until is None else until
         self.failure: Failure | None = None
         self.changed: Changed | None = None
-        self.appended = appended
-        self._streams = frozenset(t.name for t in model.tables if t.append_only and appended is not None)
+        self._appended = appended if appended is not None else {}
+        if appended is not None:
+            appended.update((table.name, []) for table in model.tables if table.append_only)
 
-    def keep(self, changed: Changed) -> None:
-        """Take over what an event changed."""
-        rows, streams = self.rows, self._streams
-        for key, row in changed.items():
-            if row is None:
-                rows.pop(key, None)
-            elif streams and key[0] in streams and self.appended is not None:
-                self.appended.append((key, row))
-                continue
-            else:
-                rows[key] = row
-            if self.changed is not None:
-                self.changed[key] = row
+    def step(self, handler: Handler) -> Step:
+        """How an event of this handler is taken in: the cheapest way that the handler knows."""
+        if handler.append is not None and handler.append[0].name in self._appended:
+            return self._append(*handler.append)
+        return self._apply(handler.apply) if handler.fold_in is None else self._fold_in(handler.fold_in)
+
+    def _append(self, table: Table, make: Append) -> Step:
+        rows = self._appended[table.name]
+
+        def step(event: Any, envelope: Envelope, position: int) -> None:
+            rows.append(make(event, envelope, position))
+
+        return step
+
+    def _fold_in(self, fold_in: FoldIn) -> Step:
+        rows = self.rows
+
+        def step(event: Any, envelope: Envelope, position: int) -> None:
+            key = fold_in(event, envelope, position, rows)
+            if self.changed is not None and key is not None:
+                self.changed[key] = rows[key]
+
+        return step
+
+    def _apply(self, apply: Apply) -> Step:
+        rows = self.rows
+
+        def step(event: Any, envelope: Envelope, position: int) -> None:
+            for key, row in apply(event, envelope, position, rows).items():
+                if row is not None and key[0] in self._appended:
+                    self._appended[key[0]].append(row)
+                    continue
+                if row is None:
+                    rows.pop(key, None)
+                else:
+                    rows[key] = row
+                if self.changed is not None:
+                    self.changed[key] = row
+
+        return step
 
     def stop(self, failure: Failure) -> None:
         """Fold nothing any more."""
@@ -81,10 +114,10 @@ class FanOut:
 
     def __init__(self, folds: Sequence[Fold]) -> None:
         self.folds = folds
-        self._routes: dict[str, list[tuple[Apply, Fold]]] = {}
+        self._routes: dict[str, list[tuple[Step, Fold]]] = {}
         for fold in folds:
             for kind, handler in fold.model.handlers.items():
-                self._routes.setdefault(kind, []).append((handler.apply, fold))
+                self._routes.setdefault(kind, []).append((fold.step(handler), fold))
 
     def feed(self, events: Events) -> None:
         """Fold a page of the log in; afterwards every fold that didn't fail stands at its end.
@@ -94,15 +127,14 @@ class FanOut:
         routes = self._routes
         for position, envelope in events:
             event = envelope.event
-            for apply, fold in routes.get(envelope.type, ()):
+            for step, fold in routes.get(envelope.type, ()):
                 if fold.position < position <= fold.until:
                     try:
-                        changed = apply(event, envelope, position, fold.rows)
+                        step(event, envelope, position)
                     except Exception as error:  # noqa: BLE001 - whatever a read model does, it stops alone
                         fold.stop(Failure.of(envelope, position, error))
-                        continue
-                    fold.position = position
-                    fold.keep(changed)
+                    else:
+                        fold.position = position
         if events:
             self.advance(events[-1][0])
 

@@ -10,7 +10,7 @@ from domain.kernel.event import Envelope, Event
 from domain.project import event as project
 from domain.release import event as release
 from domain.run import event as run
-from projections.core import Changed, ReadModel, Rows, Table
+from projections.core import ReadModel, Row, Table
 from projections.query import Page, Select, Views, page
 from projections.words.event import event_sentence, event_subject
 
@@ -61,24 +61,23 @@ EVENTS: Final[tuple[type[Event], ...]] = tuple(
 _ROUTINE_TYPES: Final = frozenset(kind.type for kind in ROUTINE)
 
 
-@MODEL.on(*EVENTS, keys=lambda event, envelope: ())
-def _happened(event: Any, envelope: Envelope, position: int, rows: Rows) -> Changed:
+@MODEL.appends(*EVENTS, table=TIMELINE)
+def _happened(event: Any, envelope: Envelope, position: int) -> Row:
+    stream, kind = envelope.stream, envelope.type
     return {
-        ("timeline", position): {
-            "position": position,
-            "event": envelope.id,
-            "stream": envelope.stream,
-            "version": envelope.version,
-            "change": envelope.correlation or (envelope.stream if envelope.stream.startswith("chg_") else None),
-            "type": envelope.type,
-            "at": envelope.at,
-            "actor": envelope.actor,
-            "subject": event_subject(envelope),
-            "sentence": event_sentence(envelope),
-            "command": envelope.command_id,
-            "causation": envelope.causation,
-            "routine": envelope.type in _ROUTINE_TYPES,
-        }
+        "position": position,
+        "event": envelope.id,
+        "stream": stream,
+        "version": envelope.version,
+        "change": envelope.correlation or (stream if stream.startswith("chg_") else None),
+        "type": kind,
+        "at": envelope.at,
+        "actor": envelope.actor,
+        "subject": event_subject(envelope),
+        "sentence": event_sentence(envelope),
+        "command": envelope.command_id,
+        "causation": envelope.causation,
+        "routine": kind in _ROUTINE_TYPES,
     }
 
 

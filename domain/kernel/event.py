@@ -1,9 +1,11 @@
 """Events are frozen values without bookkeeping; the envelope around them carries that (DESIGN, "Events")."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, ClassVar, Final
+from functools import cache
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
-from pydantic import AwareDatetime
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from domain.kernel.errors import UnknownEvent
 from domain.kernel.value import Text, Value, canonical_json, sha256_hex
@@ -72,7 +74,7 @@ _ENVELOPE_FIELDS: Final = set(Envelope.model_fields)
 """Shared by all envelopes: they are frozen, and a copy copies it."""
 
 
-def _envelope(**fields: Any) -> Envelope:
+def _envelope(fields: dict[str, Any]) -> Envelope:
     """An envelope of values that need no check; `model_construct` takes several times as long, on every read."""
     made = Envelope.__new__(Envelope)
     object.__setattr__(made, "__dict__", fields)
@@ -112,19 +114,65 @@ def decode_envelope(document: dict[str, Any]) -> Envelope:
         raise UnknownEvent(f"event {document['id']}: {document['type']} version {document['schemaVersion']}")
     stream, version = document["id"].rsplit(":", 1)
     return _envelope(
-        stream=stream,
-        version=int(version),
-        type=document["type"],
-        schema_version=document["schemaVersion"],
-        at=datetime.fromisoformat(document["time"]),
-        actor=document["actor"],
-        command_id=document["command"],
-        causation=document["causation"],
-        correlation=document["correlation"],
-        run=document["run"],
-        previous_hash=document["previousHash"],
-        event=kind.model_validate(document["data"]),
+        {
+            "stream": stream,
+            "version": int(version),
+            "type": document["type"],
+            "schema_version": document["schemaVersion"],
+            "at": datetime.fromisoformat(document["time"]),
+            "actor": document["actor"],
+            "command_id": document["command"],
+            "causation": document["causation"],
+            "correlation": document["correlation"],
+            "run": document["run"],
+            "previous_hash": document["previousHash"],
+            "event": kind.model_validate(document["data"]),
+        }
     )
+
+
+E = TypeVar("E", bound=Event)
+
+
+class _Document(BaseModel, Generic[E]):
+    """The stored form of an envelope around one class of event, under the envelope's own names."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, cache_strings="keys")
+
+    id: str
+    type: str
+    schema_version: int = Field(validation_alias="schemaVersion")
+    at: str = Field(validation_alias="time")
+    actor: str
+    command_id: str = Field(validation_alias="command")
+    causation: str | None
+    correlation: str | None
+    run: str | None
+    previous_hash: str = Field(validation_alias="previousHash")
+    event: E = Field(validation_alias="data")
+
+
+@cache
+def _document_reader(kind: type[Event]) -> Callable[[bytes], _Document[Any]]:
+    return _Document[kind].model_validate_json  # type: ignore[valid-type]
+
+
+def read_envelope(kind: type[Event], stored: bytes) -> Envelope:
+    """What `decode_envelope` gives for stored bytes of a `kind` in its present schema version, in half the time.
+
+    JSON becomes the event without a dict in between. The first call for a class takes about a millisecond, so this is
+    for whoever reads many.
+
+    Raises:
+        ValueError: these bytes are something else; `decode_envelope` tells what.
+    """
+    fields = _document_reader(kind)(stored).__dict__
+    if fields["schema_version"] != kind.schema_version or fields["type"] != kind.type:
+        raise ValueError(f"event {fields['id']} is no {kind.type} version {kind.schema_version}")
+    fields["stream"], version = fields.pop("id").rsplit(":", 1)
+    fields["version"] = int(version)
+    fields["at"] = datetime.fromisoformat(fields["at"])
+    return _envelope(fields)
 
 
 def seal(
@@ -137,18 +185,20 @@ def seal(
 ) -> tuple[Envelope, bytes, str]:
     """Put `event` in its envelope; returns it with its stored bytes and their hash."""
     envelope = _envelope(
-        stream=stream,
-        version=version,
-        type=event.type,
-        schema_version=event.schema_version,
-        at=command.at,
-        actor=command.actor,
-        command_id=command.command_id,
-        causation=command.causation,
-        correlation=command.correlation,
-        run=run,
-        previous_hash=previous_hash,
-        event=event,
+        {
+            "stream": stream,
+            "version": version,
+            "type": event.type,
+            "schema_version": event.schema_version,
+            "at": command.at,
+            "actor": command.actor,
+            "command_id": command.command_id,
+            "causation": command.causation,
+            "correlation": command.correlation,
+            "run": run,
+            "previous_hash": previous_hash,
+            "event": event,
+        }
     )
     stored = encode_envelope(envelope)
     return envelope, stored, sha256_hex(stored)

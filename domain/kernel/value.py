@@ -32,7 +32,8 @@ def clean_text(raw: str) -> str:
 
     NUL is dropped, a lone surrogate becomes U+FFFD.
     """
-    return raw.replace("\0", "").encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    raw = raw.replace("\0", "")
+    return raw if raw.isascii() else raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _clipped(raw: Any) -> Any:

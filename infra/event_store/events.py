@@ -14,6 +14,7 @@ from commands.ports.store import (
     Stored,
     VersionConflict,
 )
+from domain.kernel.event import Envelope
 from domain.kernel.value import clean_text
 from infra.event_store.contiguity import check_commit
 from infra.event_store.datastore import Datastore
@@ -79,6 +80,9 @@ class PostgresEvents:
 
     def log(self, after: int, limit: int) -> tuple[Stored, ...]:
         return self.mapper.page(self._datastore.persistently(lambda: self.recorder.log(after, limit)))
+
+    def envelopes(self, after: int, limit: int) -> tuple[tuple[int, Envelope], ...]:
+        return self.mapper.envelopes(self._datastore.persistently(lambda: self.recorder.log(after, limit)))
 
     def last_position(self) -> int:
         return self._datastore.persistently(self.recorder.last_position)

@@ -5,20 +5,26 @@ are under the stable type name, and reads them through upcasters and validation.
 """
 
 import gc
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from eventsourcing.domain import DomainEventProtocol
 from eventsourcing.persistence import Mapper, StoredEvent, Transcoder
 from pydantic_core import from_json
 
 from commands.ports.store import Sealed, Stored
-from domain.kernel.event import Envelope, decode_envelope
+from domain.kernel.event import EVENT_CLASSES, Envelope, decode_envelope, read_envelope
 from domain.kernel.value import canonical_json, sha256_hex
 from infra.event_store.upcast import upcast
+
+Page = Sequence[tuple[int, str, bytes]]
+"""Positions, type names and stored bytes."""
+
+MANY: Final = 250
+"""Events of a page from which on it pays to prepare for the fast way of decoding."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +84,45 @@ class EnvelopeMapper(Mapper[str]):
         return decode_envelope(upcast(from_json(stored, cache_strings="keys")))
 
     @classmethod
-    def page(cls, rows: Iterable[tuple[int, bytes]]) -> tuple[Stored, ...]:
-        """Events as read back; each hash is computed from the bytes, never taken from a column."""
+    def page(cls, rows: Page) -> tuple[Stored, ...]:
+        """Events as read back; each hash is computed from the bytes, never taken from a column.
+
+        Raises:
+            UnknownEvent: a type or schema version that this code can't read.
+        """
+        decode = cls._decoder(rows)
         with _without_collector():
-            return tuple([Stored(position, cls.envelope(state), sha256_hex(state)) for position, state in rows])
+            return tuple([Stored(position, decode(topic, state), sha256_hex(state)) for position, topic, state in rows])
+
+    @classmethod
+    def envelopes(cls, rows: Page) -> tuple[tuple[int, Envelope], ...]:
+        """Positions and envelopes, for whoever needs no hash.
+
+        Raises:
+            UnknownEvent: a type or schema version that this code can't read.
+        """
+        decode = cls._decoder(rows)
+        with _without_collector():
+            return tuple([(position, decode(topic, state)) for position, topic, state in rows])
+
+    @classmethod
+    def _decoder(cls, rows: Page) -> Callable[[str, bytes], Envelope]:
+        return cls._present if len(rows) >= MANY else cls._any
+
+    @classmethod
+    def _any(cls, topic: str, stored: bytes) -> Envelope:
+        return cls.envelope(stored)
+
+    @classmethod
+    def _present(cls, topic: str, stored: bytes) -> Envelope:
+        """For what is stored in its present shape, as nearly all is; everything else goes through the upcasters."""
+        kind = EVENT_CLASSES.get(topic)
+        if kind is None:
+            return cls.envelope(stored)
+        try:
+            return read_envelope(kind, stored)
+        except ValueError:
+            return cls.envelope(stored)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from eventsourcing.popo import POPOApplicationRecorder
 from commands.ports.store import Commit, StreamAppend, VersionConflict
 from domain.kernel.value import sha256_hex
 from infra.event_store.contiguity import head_hash
+from infra.event_store.mapper import Page
 from infra.event_store.memory_tables import Tables
 
 
@@ -41,18 +42,18 @@ class MemoryRecorder(POPOApplicationRecorder):
         self._tables.apply(kwargs["commit"])
         return [len(self._stored_events)]
 
-    def page(self, after: int, limit: int) -> list[tuple[int, bytes]]:
-        """Positions and stored bytes."""
+    def page(self, after: int, limit: int) -> Page:
+        """A page of the log."""
         with self._database_lock:
             rows = self._stored_events[after : after + limit]
-            return [(position, row.state) for position, row in enumerate(rows, after + 1)]
+            return [(position, row.topic, row.state) for position, row in enumerate(rows, after + 1)]
 
-    def stream(self, stream: str, after: int) -> list[tuple[int, bytes]]:
-        """Positions and stored bytes of one stream."""
+    def stream(self, stream: str, after: int) -> Page:
+        """Events of one stream."""
         with self._database_lock:
             index = self._stored_events_index.get(stream, {})
             places = [index[version] for version in range(after + 1, len(index) + 1)]
-            return [(place + 1, self._stored_events[place].state) for place in places]
+            return [(p + 1, self._stored_events[p].topic, self._stored_events[p].state) for p in places]
 
     def listen(self, event: threading.Event) -> None:
         with self._database_lock:

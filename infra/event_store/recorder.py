@@ -16,18 +16,16 @@ from psycopg.rows import DictRow, tuple_row
 from commands.ports.store import Commit, EffectIntent, Handled, Lease, Message
 from infra.event_store.contiguity import head_hash
 from infra.event_store.datastore import Datastore
-from infra.event_store.mapper import SealedRow
-
-Page = list[tuple[int, bytes]]
-"""Positions and stored bytes."""
+from infra.event_store.mapper import Page, SealedRow
 
 _COMMIT: Final = "SELECT commit_events(%s::json, %b::bytea[])"
 _STREAM: Final = (
-    "SELECT notification_id, state FROM stored_events WHERE originator_id = %s AND originator_version > %s"
+    "SELECT notification_id, topic, state FROM stored_events WHERE originator_id = %s AND originator_version > %s"
     " ORDER BY originator_version"
 )
 _LOG: Final = (
-    "SELECT notification_id, state FROM stored_events WHERE notification_id > %s ORDER BY notification_id LIMIT %s"
+    "SELECT notification_id, topic, state FROM stored_events WHERE notification_id > %s"
+    " ORDER BY notification_id LIMIT %s"
 )
 _SAME: Final = "SELECT 1 FROM stored_events WHERE originator_id = %s AND originator_version = %s AND state = %s"
 

@@ -2,8 +2,9 @@
 
 import gc
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from typing import Final
 
 from commands.ports.store import EventStore
@@ -17,7 +18,7 @@ Progress = Callable[[int, int, float], None]
 
 def read_page(store: EventStore, after: int, limit: int = PAGE) -> Events:
     """A page of the log as folds take it."""
-    return [(stored.position, stored.envelope) for stored in store.log(after, limit)]
+    return store.envelopes(after, limit)
 
 
 def no_progress(done: int, total: int, rate: float) -> None:
@@ -29,14 +30,29 @@ def fold_log(
 ) -> None:
     """Feed the log up to position `until` to `fan`, calling `after_page` after each page."""
     began = time.monotonic()
-    start = position = min((fold.position for fold in fan.folds), default=until)
-    with few_collections():
-        while position < until and (events := read_page(store, position)):
+    start = min((fold.position for fold in fan.folds), default=until)
+    with few_collections(), closing(_pages(store, start, until)) as pages:
+        for events in pages:
             fan.feed([event for event in events if event[0] <= until] if events[-1][0] > until else events)
-            position = min(events[-1][0], until)
             after_page()
+            position = min(events[-1][0], until)
             progress(position, until, (position - start) / max(time.monotonic() - began, 1e-6))
     fan.advance(until)
+
+
+def _pages(store: EventStore, after: int, until: int) -> Generator[Events, None, None]:
+    """Pages up to the one that reaches `until`; while one is used, the database is at the next."""
+    if after >= until:
+        return
+    with ThreadPoolExecutor(1, "log-reader") as reader:
+        following = reader.submit(read_page, store, after)
+        while events := following.result():
+            last = events[-1][0]
+            if last < until:
+                following = reader.submit(read_page, store, last)
+            yield events
+            if last >= until:
+                return
 
 
 @contextmanager

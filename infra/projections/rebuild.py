@@ -26,8 +26,8 @@ from infra.projections.postgres import (
     write,
 )
 from infra.projections.statement import REBUILD_SCHEMA, SCHEMA
-from projections.core import Key, ReadModel, Row, Table
-from projections.fold import Failure, FanOut, Fold
+from projections.core import ReadModel, Row, Table
+from projections.fold import Appended, Failure, FanOut, Fold
 
 STREAM_ROWS: Final = 20_000
 """Rows of append-only tables kept in memory before they are copied."""
@@ -85,7 +85,7 @@ class _Target:
 
     def __init__(self, model: ReadModel) -> None:
         self.model = model
-        self.appended: list[tuple[Key, Row]] = []
+        self.appended: Appended = {}
         self.fold = Fold(model, appended=self.appended)
         self.rows = 0
 
@@ -134,38 +134,38 @@ class _Rebuild:
 
     def _flush_full(self) -> None:
         for target in self._targets:
-            if len(target.appended) >= STREAM_ROWS:
+            if sum(map(len, target.appended.values())) >= STREAM_ROWS:
                 self._guarded(target, self._flush)
 
     def _flush(self, target: _Target) -> None:
         """Copy the waiting rows of append-only tables."""
-        rows = dict(target.appended)
-        target.appended.clear()
         for table in target.model.tables:
             if table.append_only:
-                target.rows += self._copy(table, rows)
+                rows = target.appended[table.name]
+                target.rows += len(rows)
+                self._copy(table, rows)
+                rows.clear()
 
     def _fill(self, target: _Target) -> None:
         """Copy all rows, then make the primary key and the indexes."""
         self._flush(target)
         for table in target.model.tables:
             if not table.append_only:
-                target.rows += self._copy(table, target.fold.rows)
+                rows = [row for key, row in target.fold.rows.items() if key[0] == table.name]
+                target.rows += len(rows)
+                self._copy(table, rows)
             for index in statement.indexes(table, REBUILD_SCHEMA):
                 self._connection.execute(index)
 
-    def _copy(self, table: Table, rows: dict[Key, Row]) -> int:
-        encode, count = statement.encoder(table), 0
+    def _copy(self, table: Table, rows: Sequence[Row]) -> None:
+        encode = statement.encoder(table)
         with (
             self._connection.cursor() as cursor,
             cursor.copy(statement.copy_in(table, REBUILD_SCHEMA)) as copy,
         ):
             copy.set_types(statement.copy_types(table))
-            for key, row in rows.items():
-                if key[0] == table.name:
-                    copy.write_row(encode(row))
-                    count += 1
-        return count
+            for row in rows:
+                copy.write_row(encode(row))
 
     def _catch_up(self, until: int) -> None:
         """Fold what came since, and write what that changed."""

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 SHORT_COMMIT: Final = 10
@@ -52,6 +53,7 @@ def counted(number: int, noun: str) -> str:
     return f"no {noun}" if number == 0 else f"1 {noun}" if number == 1 else f"{number} {noun}s"
 
 
+@lru_cache(maxsize=512)
 def code(reason: str) -> str:
     """A code of ours as words: `work_graph_completed` → `work graph completed`; a sentence stays as it is."""
     return reason.replace("_", " ") if re.fullmatch(r"[a-z0-9_]+", reason) else reason

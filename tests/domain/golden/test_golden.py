@@ -2,11 +2,12 @@
 
 import json
 import re
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 
-from domain.kernel.event import Event, decode_envelope, encode_envelope
+from domain.kernel.event import Event, decode_envelope, encode_envelope, read_envelope
 from domain.kernel.value import canonical_json
 from infra.event_store.upcast import upcast
 from tests.domain import golden
@@ -29,6 +30,14 @@ def test_what_is_stored_is_read_back_equal(cls: type[Event]) -> None:
     read = decode_envelope(json.loads(path_of(cls).read_bytes()))
     assert read == envelope
     assert type(read.event) is cls
+    assert encode_envelope(read) == path_of(cls).read_bytes()
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_the_fast_way_of_reading_gives_the_same(cls: type[Event]) -> None:
+    read = read_envelope(cls, path_of(cls).read_bytes())
+    assert read == example_envelope(cls)
+    assert (type(read.event), read.id, read.at.tzinfo) == (cls, example_envelope(cls).id, UTC)
     assert encode_envelope(read) == path_of(cls).read_bytes()
 
 

@@ -8,8 +8,17 @@ import pytest
 
 from domain.budget.event import BudgetLimitRaised, SliceReserved
 from domain.kernel.errors import UnknownEvent
-from domain.kernel.event import EVENT_CLASSES, GENESIS_HASH, Command, Event, decode_envelope, encode_envelope, seal
-from domain.kernel.value import sha256_hex
+from domain.kernel.event import (
+    EVENT_CLASSES,
+    GENESIS_HASH,
+    Command,
+    Event,
+    decode_envelope,
+    encode_envelope,
+    read_envelope,
+    seal,
+)
+from domain.kernel.value import canonical_json, sha256_hex
 
 AT = datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)
 COMMAND = Command(command_id="cmd_1", actor="usr_1", at=AT, causation="msg_1", correlation="chg_1")
@@ -58,6 +67,25 @@ def test_each_envelope_holds_the_hash_of_the_one_before() -> None:
 def test_what_this_code_does_not_know_is_never_guessed(changed: dict[str, Any]) -> None:
     with pytest.raises(UnknownEvent, match="bud_1:1"):
         decode_envelope(document(**changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"type": "budget.lowered"},
+        {"schemaVersion": 2},
+        {"schemaVersion": 0},
+        {"data": {}},
+        {"data": {"limit": 5, "more": 1}},
+        {"more": 1},
+        {"actor": None},
+    ],
+)
+def test_the_fast_way_reads_documents_of_its_class_only(changed: dict[str, Any]) -> None:
+    read = read_envelope(BudgetLimitRaised, canonical_json(document()))
+    assert read == decode_envelope(document())
+    with pytest.raises(ValueError, match=r"event bud_1:1 is no|validation error"):
+        read_envelope(BudgetLimitRaised, canonical_json(document(**changed)))
 
 
 def test_a_type_name_belongs_to_one_class() -> None:

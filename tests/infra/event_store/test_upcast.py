@@ -10,7 +10,7 @@ from commands.ports.store import Sealed, StreamAppend
 from domain.kernel.errors import UnknownEvent
 from domain.kernel.event import GENESIS_HASH, Event, seal
 from domain.kernel.value import canonical_json, sha256_hex
-from infra.event_store.mapper import CanonicalTranscoder, EnvelopeMapper
+from infra.event_store.mapper import MANY, CanonicalTranscoder, EnvelopeMapper
 from infra.event_store.upcast import UPCASTERS, Upcaster, UpcasterKey, upcast, upcaster
 from tests.infra.event_store.samples import append, command, notes
 
@@ -62,6 +62,25 @@ def test_a_missing_step_is_an_error_that_names_it() -> None:
 def test_a_log_of_newer_code_is_refused(event_type: str, version: int) -> None:
     with pytest.raises(UnknownEvent):
         EnvelopeMapper.envelope(stored_as(version, {"names": []}, event_type))
+
+
+@pytest.mark.usefixtures("steps")
+@pytest.mark.parametrize("events", [3, MANY])
+def test_a_page_of_any_size_reads_every_version(events: int) -> None:
+    forms = [stored_as(1, {"name": "Ada"}), stored_as(2, {"fullName": "Ada"}), stored_as(3, {"names": ["Ada"]})]
+    rows = [(n, "test.renamed", forms[n % 3]) for n in range(events)]
+    page = EnvelopeMapper.page(rows)
+    assert [(s.position, s.envelope) for s in page] == [(n, EnvelopeMapper.envelope(form)) for n, _, form in rows]
+    assert [s.hash for s in page] == [sha256_hex(form) for _, _, form in rows]
+    assert EnvelopeMapper.envelopes(rows) == tuple((s.position, s.envelope) for s in page)
+
+
+@pytest.mark.parametrize(("event_type", "version"), [("test.renamed", 4), ("test.never_defined", 1)])
+def test_a_page_with_an_event_of_newer_code_is_refused(event_type: str, version: int) -> None:
+    rows = [(n, "test.renamed", stored_as(3, {"names": []})) for n in range(MANY)]
+    rows[-1] = (MANY, event_type, stored_as(version, {"names": []}, event_type))
+    with pytest.raises(UnknownEvent, match="s:1"):
+        EnvelopeMapper.envelopes(rows)
 
 
 def test_a_present_document_is_left_as_it_is() -> None:
