@@ -13,6 +13,8 @@ from domain.kernel.money import MAX_USD, MICROS_PER_USD
 
 PREFIX: Final = "RHUMBLINE_"
 MAX_AGENTS: Final = 8
+MIN_POOL: Final = 3
+"""A rebuild holds one connection and reads by a second; what else the process does needs one, too."""
 GIB: Final = 1024**3
 MIB: Final = 1024**2
 
@@ -53,7 +55,7 @@ class Settings(BaseSettings):
     kafka_bootstrap_servers: str | None = Field(default=None, validation_alias="KAFKA_BOOTSTRAP_SERVERS")
     objects_url: str | None = None
     pool_min: Annotated[int, Field(ge=0, le=100)] = 1
-    pool_max: Annotated[int, Field(ge=1, le=100)] = 8
+    pool_max: Annotated[int, Field(ge=MIN_POOL, le=100)] = 8
     max_agents: Annotated[int, Field(ge=1, le=64)] = Field(default_factory=_default_agents)
     lease_seconds: Annotated[float, Field(ge=1, le=3_600)] = 30.0
     budget_usd: Annotated[Decimal, Field(ge=0, le=MAX_USD)] = Decimal(5)

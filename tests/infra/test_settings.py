@@ -8,7 +8,7 @@ import pytest
 
 from domain.kernel.money import micros_from_usd
 from infra.home import open_home
-from infra.settings import MAX_AGENTS, Settings, SettingsError, load_settings
+from infra.settings import MAX_AGENTS, MIN_POOL, Settings, SettingsError, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_an_empty_variable_is_unset(monkeypatch: pytest.MonkeyPatch) -> None:
         ("RHUMBLINE_BUDGET_USD", "NaN"),
         ("RHUMBLINE_MEMORY", "canary"),
         ("RHUMBLINE_AGENT_SECONDS", "1e99"),
-        ("RHUMBLINE_POOL_MAX", "0"),
+        ("RHUMBLINE_POOL_MAX", "2"),
     ],
 )
 def test_names_a_variable_that_can_t_be_used_but_not_its_value(
@@ -82,6 +82,11 @@ def test_the_pool_s_bounds_fit_each_other(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setenv("RHUMBLINE_POOL_MIN", "9")
     with pytest.raises(SettingsError, match="RHUMBLINE_POOL_MAX"):
         load_settings()
+
+
+def test_a_pool_of_three_connections_is_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RHUMBLINE_POOL_MAX", "3")
+    assert load_settings().pool_max == MIN_POOL
 
 
 def test_a_home_with_odd_characters_is_made_for_its_owner_alone(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ from infra.bench.synthetic import History
 from infra.event_store.datastore import PoolSettings
 from infra.event_store.memory import MemoryStore
 from infra.event_store.postgres import PostgresStore
-from infra.projections.follower import Follower
 from infra.projections.memory import MemoryHome
 from infra.projections.postgres import PostgresHome
 from infra.projections.projector import Projector, ReadModelStopped
@@ -163,17 +162,14 @@ def test_a_process_leaves_models_of_other_code_alone(store: PostgresStore, home:
     assert home.states()["tally"].position == 0
 
 
-def test_a_follower_keeps_up_by_itself(store: PostgresStore, home: PostgresHome) -> None:
+def test_who_waits_is_told_when_another_thread_has_come_far_enough(store: PostgresStore, home: PostgresHome) -> None:
     prepare(store.events, home, MODELS)
-    projector = Projector(store.events, home, MODELS)
-    follower = Follower(store.events, projector)
-    follower.start()
-    try:
-        for end in write_history(store, 51, 120):
-            last = end
-        assert projector.wait_until(last, [model.name for model in MODELS], timeout=60)
-    finally:
-        follower.stop()
+    *_, last = write_history(store, 51, 120)
+    projector = Projector(store.events, home, MODELS, batch=20)
+    stepping = threading.Thread(target=projector.catch_up)
+    stepping.start()
+    assert projector.wait_until(last, [model.name for model in MODELS], timeout=60)
+    stepping.join()
     assert projector.step() is False
 
 

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from domain.change.event import ChangeCreated
+from infra.event_store.datastore import PoolSettings
 from infra.event_store.postgres import PostgresStore
 from infra.projections.fingerprint import fingerprint
 from infra.projections.postgres import PostgresHome
@@ -65,6 +66,13 @@ def test_progress_reaches_the_end_of_the_log(store: PostgresStore, home: Postgre
     rebuild(store.events, home, MODELS, lambda done, total, rate: told.append((done, total)))
     assert told[-1] == (end, end)
     assert told == sorted(told)
+
+
+def test_a_rebuild_needs_two_connections(database_url: str, store: PostgresStore, home: PostgresHome) -> None:
+    *_, last = write_history(store, 7, 60)
+    with PostgresStore(database_url, pool=PoolSettings(max_size=2)) as small:
+        results = rebuild(small.events, PostgresHome(small.datastore), MODELS)
+    assert {result.position for result in results} == {last}
 
 
 def test_writes_during_a_rebuild_are_not_lost(store: PostgresStore, home: PostgresHome) -> None:
@@ -126,6 +134,7 @@ def test_a_new_model_that_fails_is_there_up_to_the_event(store: PostgresStore, h
 
 KILLED = """
 import os, signal, sys
+from infra.event_store.datastore import PoolSettings
 from infra.event_store.postgres import PostgresStore
 from infra.projections import rebuild as module
 from infra.projections.postgres import PostgresHome
