@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from infra.claim import claim, claimed
 from infra.git.durable import sync_folder, write_file
 from infra.git.process import EMPTY_TREE, GitFailed, executable, git, line
 from infra.git.quarantine import sweep
@@ -62,8 +63,10 @@ def open_or_create(path: Path, installation_id: str) -> None:
 def _create(path: Path, installation_id: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    git("init", "-q", "--bare", "--template=", "--shared=0644", "--object-format=sha1", "-b", "main", str(draft))
+    draft.mkdir()
+    held = claim(draft)
     try:
+        git("init", "-q", "--bare", "--template=", "--shared=0644", "--object-format=sha1", "-b", "main", str(draft))
         (draft / "config").unlink()
         write_file(draft / "config", f'{_CONFIG}[rhumbline]\n\tinstallation = "{installation_id}"\n'.encode())
         draft.rename(path)
@@ -74,6 +77,16 @@ def _create(path: Path, installation_id: str) -> None:
             raise
     finally:
         shutil.rmtree(draft, ignore_errors=True)
+        if held is not None:
+            os.close(held)
+
+
+def sweep_drafts(folder: Path) -> None:
+    """Remove repositories that killed processes were making in `folder`. Safe at any time: what is in use is held."""
+    for draft in folder.glob(".*.git.*"):
+        with claimed(draft) as ours:
+            if ours:
+                shutil.rmtree(draft, ignore_errors=True)
 
 
 def _require_ours(path: Path, installation_id: str) -> None:

@@ -21,8 +21,9 @@ from infra.git.locks import LockWatch
 from infra.git.process import GitFailed, GitMissing
 from infra.git.quarantine import sweep
 from infra.git.ref import PATIENCE
-from infra.git.repository import InstallationMismatch
+from infra.git.repository import InstallationMismatch, sweep_drafts
 from infra.home import Home
+from infra.sandbox.orphan import end_orphans
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +49,7 @@ class Reconciler:
     def run(self) -> None:
         """One round. A duty that fails is tried again with the next one and keeps no other from its work."""
         again = PAUSE_SECONDS
-        for duty in (self._free_places, self._close_workspaces, self._tidy_repositories):
+        for duty in (self._end_processes, self._free_places, self._close_workspaces, self._tidy_repositories):
             try:
                 again = min(again, duty())
             except (
@@ -62,6 +63,10 @@ class Reconciler:
             ) as error:
                 log.warning("reconcile.failed", duty=duty.__name__, error=str(error))
         self._next = self._clock() + again
+
+    def _end_processes(self) -> float:
+        end_orphans()
+        return PAUSE_SECONDS
 
     def _free_places(self) -> float:
         self._ctx.leases.release_gone()
@@ -95,6 +100,7 @@ class Reconciler:
 
     def _tidy_repositories(self) -> float:
         again = PAUSE_SECONDS
+        sweep_drafts(self._home.repositories)
         for path in self._repositories():
             sweep(path)
             if self._locks.look(path):
