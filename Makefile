@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
 
-.PHONY: help install dev demo test bench lock clean
+.PHONY: help install dev demo test test-crash bench lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -37,6 +37,10 @@ test: dev ## everything that has to hold: style, types, layers, tests
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-crash: dev ## every crash window and 100 random kills: takes half an hour, lists them in build/crash-windows.txt
+	@rm -f build/crash-windows.txt
+	CRASH_TESTS=all $(BIN)/python -m pytest tests/crash -n 2 --dist worksteal
 
 bench: dev ## measures, as a table and as JSON in build/bench.json
 	@$(BIN)/python -m infra.bench
