@@ -98,9 +98,7 @@ def test_an_import_while_a_workspace_is_open(
     canonical.fetch(person.path, person.commit("second"), "refs/rhumb/base/2")
 
 
-def test_what_a_killed_process_was_removing_is_swept(
-    canonical: GitCanonical, sandbox: Sandbox, tmp_path: Path
-) -> None:
+def test_what_a_killed_process_was_removing_is_swept(canonical: GitCanonical, sandbox: Sandbox, tmp_path: Path) -> None:
     root = tmp_path / "workspaces"
     left = root / ".run_x.abcd", canonical.path / "quarantine-x"
     for folder in left:
