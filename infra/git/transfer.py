@@ -20,6 +20,7 @@ FETCH_LIMIT: Final = 100
 """The same for a person's repository: what git's own fetch does there."""
 
 _HEADER_BYTES: Final = 12
+_DRAIN_BYTES: Final = 64 * 1024
 
 
 def copy(
@@ -79,6 +80,9 @@ def receive(
     header = _read_header(pack)
     count = int.from_bytes(header[8:], "big")
     if len(header) < _HEADER_BYTES or count == 0:
+        # To the end: a writer that nobody listens to any more ends with a failure.
+        while pack.read(_DRAIN_BYTES):
+            continue
         return None
     words = ("unpack-objects", "-q") if count < loose_limit else ("index-pack", "--stdin")
     version = int.from_bytes(header[4:8], "big")

@@ -1,5 +1,6 @@
 """A promoted commit arrives as a branch, and nothing else of a person's repository changes."""
 
+import io
 import os
 import shutil
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from commands.ports.git import RepositoryError
+from infra.git import transfer
 from infra.git.canonical import GitCanonical
 from infra.git.person import GitPersonRepositories
 from infra.git.process import git
@@ -48,6 +50,24 @@ def test_only_what_is_missing_is_copied(person: PersonGit, canonical: GitCanonic
     export(person.path, canonical.path, BRANCH, promoted)
     counted = dict(row.split(": ") for row in person.git("count-objects", "-v").splitlines())
     assert int(counted["count"]) + int(counted["in-pack"]) == before + 3
+
+
+def test_objects_that_are_there_without_the_branch_are_enough(
+    person: PersonGit, canonical: GitCanonical, promoted: str
+) -> None:
+    """A process was killed between the two."""
+    canonical.pin("refs/heads/main", promoted)
+    assert export(person.path, canonical.path, BRANCH, promoted)
+    person.git("update-ref", "-d", f"refs/heads/{BRANCH}")
+    assert export(person.path, canonical.path, BRANCH, promoted)
+    assert person.git("rev-parse", BRANCH) == promoted
+
+
+def test_an_empty_pack_is_read_to_its_end(canonical: GitCanonical) -> None:
+    """Else its writer ends with a broken pipe, now and then, and what was complete counts as failed."""
+    pack = io.BytesIO(b"PACK" + (2).to_bytes(4) + (0).to_bytes(4) + bytes(20))
+    assert transfer.receive(canonical.path, pack) is None
+    assert pack.read() == b""
 
 
 def test_a_branch_at_another_commit_is_left_alone(person: PersonGit, canonical: GitCanonical, promoted: str) -> None:
