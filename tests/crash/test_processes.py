@@ -9,6 +9,7 @@ import pytest
 from infra.event_store.postgres import PostgresStore
 from infra.runtime.engine import LEADER
 from tests.crash.aftermath import faults
+from tests.crash.conftest import ALL
 from tests.crash.driver import Life, Orders, run, started, until
 from tests.crash.lifecycle import FILES, Goal, Place
 from tests.support.repository import make_repository
@@ -17,7 +18,7 @@ BOUND = 2
 NAMES = ("first", "second")
 
 
-@pytest.fixture(params=["one repository", "two repositories"])
+@pytest.fixture(params=["one repository", "two repositories"] if ALL else ["one repository"])
 def places(request: pytest.FixtureRequest, place: Place) -> tuple[Place, Place]:
     """The same home and database; each process's repository."""
     if request.param == "one repository":

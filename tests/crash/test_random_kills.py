@@ -21,7 +21,7 @@ from tests.support.own_postgres import postmaster
 from tests.support.repository import make_repository
 
 BATCHES = 10 if ALL else 1
-SEEDS = 10 if ALL else 3
+SEEDS = 10 if ALL else 2
 """Of each batch."""
 KILLS = 3
 LONGEST_SECONDS = 3.0

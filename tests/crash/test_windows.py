@@ -14,7 +14,7 @@ from tests.crash.driver import Orders, run
 from tests.crash.lifecycle import Place
 from tests.crash.writes import SIDES, Window
 
-SHARES = 48 if ALL else 5
+SHARES = 48 if ALL else 4
 """Tests among which the windows are dealt out, so that workers can share them."""
 
 SAMPLE = 2
