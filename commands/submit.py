@@ -105,6 +105,8 @@ def submit(ctx: Context, request: Submission) -> Submitted:
     repository = ctx.people.inspect(request.repository, request.base)
     settings = ctx.agents.prepare(request.agent)
     ctx.sandbox(request.sandboxed)
+    plan = None if request.plan is None else plan_document(request.plan)
+    _require_no_secret(ctx.agents.open(settings, request.sandboxed).secrets(), goal, plan)
     change = change_id(str(uuid.uuid5(NAMESPACE, f"{request.requester}\0{client_request_id}")))
     project = _project_of(repository)
     if (existing := ctx.writer.state(change)) is not None:
@@ -115,7 +117,7 @@ def submit(ctx: Context, request: Submission) -> Submitted:
     # The commit lies in canonical, pinned and synced, before any event names it.
     canonical.fetch(repository.path, repository.commit, f"refs/rhumb/base/{repository.commit}")
     judges = judges_of_base(canonical, _base_of(ctx.writer.state(project), repository, canonical), request.checks)
-    plan_ref = None if request.plan is None else ctx.objects.put(plan_document(request.plan))
+    plan_ref = None if plan is None else ctx.objects.put(plan)
     goal_ref, settings_ref = ctx.objects.put(goal.encode()), ctx.objects.put(settings)
 
     def work(unit: Unit) -> tuple[str, ...]:
@@ -164,6 +166,13 @@ def submit(ctx: Context, request: Submission) -> Submitted:
             raise
         notes = ()
     return Submitted(change, project, repository.warnings, (*notes, judges.told))
+
+
+def _require_no_secret(secrets: tuple[str, ...], goal: str, plan: bytes | None) -> None:
+    """The goal is stored, and shows up in commits: no value that is let in for an agent may be in it."""
+    for secret in secrets:
+        if secret in goal or (plan is not None and secret.encode() in plan):
+            raise InvalidInput("the goal or the plan holds the value of a variable of --agent-env: leave it out")
 
 
 def _base_of(state: ProjectState | None, repository: PersonRepository, canonical: Canonical) -> str:

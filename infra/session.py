@@ -2,25 +2,31 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
 from typing import Final
 
 from commands.context import Context
 from commands.ports.git import ChangedFile
 from commands.ports.store import Stored
 from commands.submit import Submission, Submitted, submit
+from domain.change.status import ChangeStatus
 from domain.kernel.errors import NotFound
 from infra.app import App
 from infra.projections.rebuild import rebuild
 from infra.projections.verify import verify
-from infra.queries import ViewQueries
+from infra.queries import END_OF_TIME, ViewQueries
 from infra.runtime.router_home import FOLLOWER
 from infra.runtime.takeover import adopt
 from projections import MODELS
 from projections.core import ReadModel
 from routers.cli.session import Difference, Queries
 
-END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
+AGENTS_AHEAD: Final = (
+    ChangeStatus.CREATED,
+    ChangeStatus.COMPILING,
+    ChangeStatus.RUNNING,
+    ChangeStatus.BUDGET_BLOCKED,
+    ChangeStatus.BLOCKED,
+)
 PAGE: Final = 500
 LOOK_SECONDS: Final = 0.25
 TROUBLED_ATTEMPTS: Final = 6
@@ -43,6 +49,11 @@ class LocalSession:
         submitted = submit(self.ctx, submission)
         self.adopt(submitted.change)
         return submitted
+
+    def require_agents(self, change: str) -> None:
+        state = self.ctx.writer.state(change)
+        if state is not None and state.status in AGENTS_AHEAD:
+            self.ctx.agents.open(self.ctx.objects.get(state.settings), state.sandboxed).secrets()
 
     def adopt(self, change: str) -> None:
         state = self.ctx.writer.state(change)

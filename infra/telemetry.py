@@ -30,6 +30,8 @@ def configure_logging(file: Path) -> None:
             ],
         )
     )
+    # A log that can't be written (a full disk) must not flood the terminal: what matters is told there anyway.
+    logging.raiseExceptions = False
     root = logging.getLogger()
     for old in list(root.handlers):
         root.removeHandler(old)

@@ -63,12 +63,14 @@ def _compiled(row: Row, event: ChangeCompiled, envelope: Envelope) -> Row:
 
 @MODEL.creates(RunStarted, COSTS)
 def _run_started(event: RunStarted, envelope: Envelope) -> Row:
-    return _begun("run", event.project, event.change, envelope)
+    begun = _begun("run", event.project, event.change, envelope)
+    # What an agent costs that holds no reservation is unknown from its start on, also if nobody ever hears of its end.
+    return {**begun, "unknown": 1 if event.reservation is None else 0}
 
 
 @MODEL.patches(RunFinished, table=COSTS, key=stream)
 def _run_finished(row: Row, event: RunFinished, envelope: Envelope) -> Row:
-    return _charged(row, event.cost, envelope)
+    return _charged({**row, "unknown": 0}, event.cost, envelope) | ({"unknown": 0} if event.cost is not None else {})
 
 
 @dataclass(frozen=True, slots=True)

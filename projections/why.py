@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
 
-from domain.kernel.errors import NotFound
+from domain.kernel.errors import InvalidInput, NotFound
 from projections.candidate import CandidateQueries
 from projections.change import ChangeQueries
 from projections.core import Row
@@ -94,12 +94,14 @@ class WhyQueries:
 
         Raises:
             NotFound: nothing has it.
+            InvalidInput: not the ID of anything that has a reason.
         """
         if _EVENT.fullmatch(identifier):
             return self._event(identifier)
         prefix = identifier.split("_", 1)[0]
         if prefix not in self._kinds:
-            raise NotFound("object", identifier)
+            known = ", ".join(f"{known}_…" for known in self._kinds)
+            raise InvalidInput(f"{identifier} isn't an ID that can be explained; those are {known}, and IDs of events")
         kind, get, waits = self._kinds[prefix]
         row = get(identifier)
         if row is None:

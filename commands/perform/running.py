@@ -26,6 +26,9 @@ from domain.run.status import RunOutcome
 NOTHING_RAN: Final = AgentReport(exit_code=None, killed=None, output=b"", output_truncated=False, duration=0.0, cost=0)
 
 
+UNAVAILABLE_SECONDS: Final = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How an attempt ended: what the Change learns of it, and what the Run keeps. left: the tree of unfinished work."""
@@ -54,7 +57,7 @@ class Attempt:
 
 
 def perform_run(performance: Performance) -> None:
-    """Run the attempt that the intent names; an attempt that was begun before is lost and a new Run takes its place."""
+    """Run the attempt that the intent names. One whose workspace is there is lost: a new Run goes on with it."""
     ctx, effect = performance.ctx, performance.effect
     assert effect.change is not None
     task_id, run = str(effect.payload["task"]), str(effect.payload["run"])
@@ -65,7 +68,7 @@ def perform_run(performance: Performance) -> None:
     agent = ctx.agents.open(ctx.objects.get(state.settings), state.sandboxed)
     canonical = ctx.canonicals.open(state.project)
     attempt = Attempt(performance, state, task, run, agent, canonical, plan_of(ctx.objects, state))
-    if performance.attempt > 1:
+    if performance.attempt > 1 and run in canonical.workspaces():
         _requeue(attempt)
         return
     ended = _work(attempt)
@@ -85,6 +88,11 @@ def _work(attempt: Attempt) -> Ended:
         detail = f"what it builds on doesn't merge in {files_of(conflicts)}"
         broke = Broke(reason="dependency_merge_conflict", detail=detail, retryable=False, conflicts=conflicts)
         return Ended(broke, NOTHING_RAN, None)
+    try:
+        # Before anything begins: what can't be let in now may be there when a person goes on with it.
+        attempt.agent.secrets()
+    except AgentUnavailable as error:
+        raise Deferred(str(error), UNAVAILABLE_SECONDS) from error
     sandbox = ctx.sandbox(state.sandboxed)
     binds = attempt.performance.setup_binds(state.setup, attempt.canonical, state.base_commit, sandbox)
     left = ctx.writer.state(attempt.run).started.continues

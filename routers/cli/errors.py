@@ -35,7 +35,7 @@ SAYINGS: Final[Mapping[type[Exception], Saying]] = {
         "rhumb doctor says what this machine lacks; --unsafe-local runs agents and checks without any isolation",
     ),
     DomainError: Saying(Exit.NOT_PROMOTED),
-    AgentUnavailable: Saying(Exit.NOT_PROMOTED),
+    AgentUnavailable: Saying(Exit.USAGE),
     StoreError: Saying(Exit.NOT_PROMOTED, "what is recorded stays; the same command goes on when the store is back"),
     NoRoom: Saying(Exit.NOT_PROMOTED, "what is recorded stays; the same command goes on when there is room"),
     ObjectsUnavailable: Saying(Exit.NOT_PROMOTED),

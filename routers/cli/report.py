@@ -129,7 +129,7 @@ def change_report(queries: Queries, objects: Objects, row: dict[str, Any]) -> Ch
         project=row["project"],
         goal=goal_text(objects, row),
         status=row["status"],
-        reason=_reason(row, tasks),
+        reason=_reason(row, tasks, queries.standstill(change)),
         risk_tier=row["risk_tier"],
         cost=cost.total,
         known_cost=cost.known,
@@ -191,7 +191,13 @@ def document(report: ChangeReport) -> dict[str, Any]:
                 "id": candidate.id,
                 "status": candidate.status,
                 "checks": [
-                    {"name": run.name, "passed": run.passed, "exitCode": run.exit_code} for run in candidate.checks
+                    # A run with the base's versions of what judges it is a check of its own for whoever reads this.
+                    {
+                        "name": f"{run.name}@base" if run.base_judged else run.name,
+                        "passed": run.passed,
+                        "exitCode": run.exit_code,
+                    }
+                    for run in candidate.checks
                 ],
             }
             for candidate in report.candidates
@@ -229,7 +235,7 @@ def _candidate(row: dict[str, Any], evidence: Sequence[dict[str, Any]]) -> Candi
     )
 
 
-def _reason(row: dict[str, Any], tasks: Sequence[TaskReport]) -> str | None:
+def _reason(row: dict[str, Any], tasks: Sequence[TaskReport], standstill: str | None) -> str | None:
     """Why it is where it is, in the words of whoever decided; None where the status says it all."""
     status = row["status"]
     said: dict[str, Callable[[], str | None]] = {
@@ -238,7 +244,7 @@ def _reason(row: dict[str, Any], tasks: Sequence[TaskReport]) -> str | None:
         ChangeStatus.AWAITING_APPROVAL: lambda: row["gate_reason"],
         ChangeStatus.RUNNING: lambda: _dead_letters(row, tasks),
     }
-    return said[status]() if status in said else row["reason"]
+    return (said[status]() if status in said else row["reason"]) or standstill
 
 
 def _dead_letters(row: dict[str, Any], tasks: Sequence[TaskReport]) -> str | None:

@@ -77,6 +77,10 @@ class Queries(Protocol):
 
     def timeline(self, change: str) -> list[dict[str, Any]]: ...
 
+    def standstill(self, change: str) -> str | None:
+        """Why nothing moves a Change that has work left: nobody works on it, or a fault; None if it goes on."""
+        ...
+
     def why(self, identifier: str) -> Why:
         """See `projections.why`.
 
@@ -96,6 +100,14 @@ class Session(Protocol):
 
     def submit(self, submission: Submission) -> Submitted:
         """Store the Change and adopt it; see `commands.submit` for what it raises."""
+        ...
+
+    def require_agents(self, change: str) -> None:
+        """Check that agents of `change` can be started here, if any may be yet.
+
+        Raises:
+            AgentUnavailable: a variable or a bind that was let in for them isn't there.
+        """
         ...
 
     def adopt(self, change: str) -> None:

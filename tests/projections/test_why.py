@@ -4,7 +4,7 @@ import pytest
 
 from commands.ports.store import Commit, Handled, Handling, Sealed, StreamAppend
 from domain.change.event import CompileStarted, TaskReady
-from domain.kernel.errors import NotFound
+from domain.kernel.errors import InvalidInput, NotFound
 from domain.kernel.event import GENESIS_HASH, Command, Event, seal
 from infra.bench.synthetic import History
 from infra.event_store.memory import MemoryStore
@@ -93,9 +93,15 @@ def test_a_change_says_what_it_waits_for(log: Log) -> None:
     assert document["chain"][0]["kind"] == "event"
 
 
-@pytest.mark.parametrize("identifier", [PRJ, "tsk_nothing_t1", f"{CHG}:99", "nonsense", "", "xyz_1", "chg_"])
+@pytest.mark.parametrize("identifier", [PRJ, "tsk_nothing_t1", f"{CHG}:99", "chg_"])
 def test_what_is_not_there_is_not_found(log: Log, identifier: str) -> None:
     with pytest.raises(NotFound):
+        log.queries().why(identifier)
+
+
+@pytest.mark.parametrize("identifier", ["nonsense", "", "xyz_1", "cmd_1", "usr_1"])
+def test_what_has_no_reason_is_told_with_what_has_one(log: Log, identifier: str) -> None:
+    with pytest.raises(InvalidInput, match="chg_"):
         log.queries().why(identifier)
 
 

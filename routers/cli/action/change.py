@@ -251,6 +251,9 @@ def _decide(
         session.catch_up()
         row = find_change(session.queries, named)
         after = session.ctx.writer.events.last_position()
+        if decided is None:
+            # Before anything is decided: an agent that finds nothing of what it needs would end the Change.
+            session.require_agents(row["id"])
         decide(session, row)
         try:
             session.adopt(row["id"])

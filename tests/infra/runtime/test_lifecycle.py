@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from commands import people
-from commands.ports.agent import AgentRequest
+from commands.ports.agent import AgentRequest, AgentUnavailable
 from domain.change.error import BudgetOnlyRises, NothingToApprove
 from domain.change.state import ChangeState, TaskState
 from domain.change.status import CandidateStatus, ChangeStatus, TaskStatus
+from domain.kernel.errors import InvalidInput
 from tests.support.app import Home, Process
 from tests.support.repository import commit_all, git, write
 
@@ -246,3 +247,34 @@ def test_cancel_works_from_where_it_may(process: Process, agent: str, options: d
     assert not any(task.run for task in state.tasks.values())
     assert process.app.ctx.canonicals.open(state.project).workspaces() == ()
     assert not process.app.store.effects.of_change(change)
+
+
+def test_going_on_without_what_the_agent_needs_is_refused_and_changes_nothing(
+    installation: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN_OF_A_TEST", "a-token-of-ours")
+    agent = AgentRequest("command", command="sleep 300", env=("TOKEN_OF_A_TEST",))
+    with installation.open() as first:
+        change = first.submit(agent)
+        first.wait_for(change, lambda stored: stored.envelope.type == "run.started")
+    monkeypatch.delenv("TOKEN_OF_A_TEST")
+
+    with installation.open() as second:
+        before = second.types(change)
+        with pytest.raises(AgentUnavailable, match="TOKEN_OF_A_TEST"):
+            second.session.require_agents(change)
+        second.session.catch_up()
+        assert second.types(change) == before
+        assert "no process works on it" in str(second.session.queries.standstill(change))
+        why = second.session.queries.why(change)
+        assert why.command == f"rhumb resume {change}"
+        assert second.session.queries.cost(change).total is None
+
+
+def test_a_secret_in_the_goal_is_refused(process: Process, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOKEN_OF_A_TEST", "a-token-of-ours")
+    agent = AgentRequest("command", command="true", env=("TOKEN_OF_A_TEST",))
+
+    with pytest.raises(InvalidInput, match="--agent-env"):
+        process.submit(agent, goal="use a-token-of-ours here")
+    assert process.app.store.events.last_position() == 0

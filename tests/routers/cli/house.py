@@ -122,6 +122,9 @@ class House:
         self.adopt(CHANGE)
         return Submitted(CHANGE, PROJECT, self.warnings, self.notes)
 
+    def require_agents(self, change: str) -> None:
+        """They can be started."""
+
     def adopt(self, change: str) -> None:
         if self.busy:
             raise ChangeBusy(f"{change} is being worked on by another process (7@host)")

@@ -31,7 +31,7 @@ EXITS = {
     SandboxUnavailable("no"): 2,
     change_errors.BudgetOnlyRises(CHANGE, 2, 1): 2,
     change_errors.ChangeEnded(CHANGE, change_errors.ChangeStatus.FAILED): 1,
-    AgentUnavailable("no"): 1,
+    AgentUnavailable("no"): 2,
     StoreError("no"): 1,
     VersionConflict("no"): 1,
     FenceLost("no"): 1,
