@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from commands.context import Bounds, Context
 from commands.ports.sandbox import Sandbox, SandboxUnavailable
@@ -19,6 +20,7 @@ from commands.unit import Writer
 from infra.agents.agents import InstalledAgents
 from infra.agents.execution import AgentHost
 from infra.event_store.datastore import PoolSettings
+from infra.event_store.errors import StoreUnavailable
 from infra.event_store.migrate import migrate
 from infra.event_store.postgres import PostgresStore
 from infra.git.canonical import GitCanonical
@@ -44,6 +46,8 @@ from infra.settings import Settings, SettingsError
 from infra.setup.cache import SetupCache
 from infra.telemetry import configure_logging
 from projections import MODELS
+
+MIGRATION_TRIES: Final = 3
 
 Output = Callable[[Effect, str, bytes], None]
 
@@ -145,7 +149,7 @@ def open_app(
     with ExitStack() as stack:
         postgres = _database(settings, home, progress)
         stack.enter_context(postgres)
-        migrate(postgres.dsn)
+        _migrate(postgres)
         pool = PoolSettings(max_size=settings.pool_max)
         ttl = settings.lease_seconds
         store = stack.enter_context(
@@ -164,6 +168,18 @@ def open_app(
         runner.start()
         stack.callback(runner.stop)
         yield App(settings, home, store, ctx, engine, runner, projector, views, actor)
+
+
+def _migrate(postgres: EmbeddedPostgres | ExternalPostgres) -> None:
+    """Bring the database to this code's version; a server that dies right after its start is started again."""
+    for _ in range(MIGRATION_TRIES - 1):
+        try:
+            migrate(postgres.dsn)
+        except StoreUnavailable:
+            postgres.ensure_running()
+        else:
+            return
+    migrate(postgres.dsn)
 
 
 def _database(settings: Settings, home: Home, progress: Callable[[str], None]) -> EmbeddedPostgres | ExternalPostgres:

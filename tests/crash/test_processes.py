@@ -1,5 +1,6 @@
 """Several processes on one home: one leader, one bound, each Change's agents in the process that submitted it."""
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,7 +52,11 @@ def leader(place: Place) -> int | None:
 
 def agents_of(life: Life, name: str) -> list[str]:
     """The commands below a process that are agents of `name`."""
-    words = [" ".join(child.cmdline()) for child in psutil.Process(life.pid).children(recursive=True)]
+    words = []
+    for child in psutil.Process(life.pid).children(recursive=True):
+        # One that ended meanwhile is no agent any more.
+        with suppress(psutil.NoSuchProcess):
+            words.append(" ".join(child.cmdline()))
     return [line for line in words if f"{name}-$KEY.txt" in line]
 
 
