@@ -21,6 +21,10 @@ SOCKET_PATH_LIMIT: Final = 107
 """Bytes of a Unix socket's path on Linux."""
 
 
+MAX_LOST: Final = 3
+"""Times that the server may end before its database is there."""
+
+
 def _silent(_: str) -> None:
     """No progress wanted."""
 
@@ -97,11 +101,21 @@ class EmbeddedPostgres:
     def _start(self) -> None:
         self._prepare_runtime()
         self._cluster.ensure()
-        maintenance = self._server.ensure(self._progress)
-        _ensure_database(maintenance)
+        self._ensure_database()
         running = self._server.running()
         folder = running.socket_folder if running else self._runtime
         self._dsn = conninfo(folder, self._cluster.passfile, DATABASE)
+
+    def _ensure_database(self) -> None:
+        for _ in range(MAX_LOST):
+            try:
+                _create_database(self._server.ensure(self._progress))
+            except psycopg.OperationalError as error:
+                # It accepted connections, and ended before it did this: it is started again.
+                lost = error
+            else:
+                return
+        raise PostgresError(f"PostgreSQL ends again and again while its database is made: {lost}") from lost
 
     def _leave(self) -> None:
         user, self._user = self._user, None
@@ -139,7 +153,8 @@ def _open_lock(path: Path) -> int:
     return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def _ensure_database(maintenance: str) -> None:
+def _create_database(maintenance: str) -> None:
+    """Make the database if it isn't there."""
     with psycopg.connect(maintenance, autocommit=True) as connection:
         there = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (DATABASE,)).fetchone()
         if there is None:

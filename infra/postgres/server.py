@@ -24,6 +24,10 @@ STOP_SECONDS: Final = 60.0
 POLL_SECONDS: Final = 0.02
 PROGRESS_SECONDS: Final = 1.0
 LOG_LIMIT_BYTES: Final = 8 * 1024**2
+KILLED: Final = (-signal.SIGKILL, 128 + signal.SIGKILL)
+"""Exit codes of a killed server, without and with bubblewrap around it."""
+MAX_KILLED: Final = 3
+"""Servers killed while they start, until it is given up."""
 SHARED_MEMORY_IN_USE: Final = "pre-existing shared memory block"
 
 Progress = Callable[[str], None]
@@ -64,6 +68,7 @@ class Server:
             PostgresError: it doesn't start or doesn't become ready in time.
         """
         deadline = time.monotonic() + self._ready_seconds
+        killed = 0
         while True:
             since = self._cluster.log_size()
             found = self.running()
@@ -73,6 +78,10 @@ class Server:
                 return conninfo(folder, self._cluster.passfile, "postgres")
             if child is None and time.monotonic() < deadline:
                 # The one that ran has ended while we waited (it was shutting down): now it is ours to start.
+                continue
+            if child is not None and child.returncode in KILLED and killed < MAX_KILLED:
+                # By somebody, or because memory ran out: that says nothing about the cluster.
+                killed += 1
                 continue
             tail = self._cluster.log_tail(since)
             # Backends of a killed server need a moment to notice; until then its memory is in use.

@@ -55,11 +55,14 @@ class Projector:
         """
         with self._lock:
             after = self._next_position()
-            events = read_page(self._store, after, self._batch) if after is not None else ()
+            if after is None:
+                return False
+            events = read_page(self._store, after, self._batch)
             if not events:
                 return False
             with self._home.transaction(self._models) as transaction:
-                _follow(transaction, self._models, events)
+                if _contains(transaction.states, after):
+                    _follow(transaction, self._models, events)
             return self._note(transaction.states)
 
     def _next_position(self) -> int | None:
@@ -92,6 +95,7 @@ class Projector:
 
         Any process may do so to read its own writes: positions are locked for each step.
         """
+        self.refresh()
         end = self._store.last_position()
         target = end if position is None else min(position, end)
         while (behind := self._next_position()) is not None and behind < target:
@@ -141,6 +145,14 @@ class _Loaded(dict[Key, Row]):
                 self.pop(key, None)
             else:
                 self[key] = row
+
+
+def _contains(states: dict[str, ModelState], after: int) -> bool:
+    """Whether the log up to `after` is in all that go on.
+
+    What is committed here isn't synced, so a database that comes back after a crash may be behind what it had told.
+    """
+    return all(state.failure is not None or state.position >= after for state in states.values())
 
 
 def _follow(transaction: Transaction, models: Sequence[ReadModel], events: Events) -> None:

@@ -1,17 +1,21 @@
 """Following the log gives what folding it gives, in every home, and a read model that fails stops alone."""
 
 import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pytest
+from psycopg import Rollback
 
 from infra.bench.synthetic import History
 from infra.event_store.datastore import PoolSettings
 from infra.event_store.memory import MemoryStore
 from infra.event_store.postgres import PostgresStore
 from infra.projections.memory import MemoryHome
-from infra.projections.postgres import PostgresHome
+from infra.projections.postgres import PostgresHome, PostgresTransaction
 from infra.projections.projector import Projector, ReadModelStopped
 from infra.projections.rebuild import prepare, rebuild
+from infra.projections.verify import verify
 from projections import MODELS
 from projections.core import ReadModel
 from tests.infra.projections.broken import a_tally, nosy
@@ -55,6 +59,35 @@ def test_following_rebuilding_and_memory_agree_in_postgres(store: PostgresStore,
     for model in MODELS:
         assert followed[model.name] == rebuilt[model.name] == folded(model, log)
         assert home.states()[model.name].position == store.events.last_position()
+
+
+class Forgetful(PostgresHome):
+    """Its database loses what it acknowledged, as one does that isn't synced and crashes."""
+
+    forgets = False
+
+    @contextmanager
+    def transaction(self, models: Sequence[ReadModel]) -> Iterator[PostgresTransaction]:
+        with super().transaction(models) as transaction:
+            yield transaction
+            if self.forgets:
+                raise Rollback
+
+
+def test_what_a_crash_of_the_database_took_back_is_done_again(store: PostgresStore) -> None:
+    home = Forgetful(store.datastore)
+    prepare(store.events, home, MODELS)
+    projector = Projector(store.events, home, MODELS, batch=5)
+    for end in write_history(store, 13, 120):
+        home.forgets = end % 7 == 0
+        projector.step()
+    home.forgets = False
+
+    projector.catch_up()
+
+    assert projector.failures() == {}
+    assert verify(store.events, home, MODELS).ok
+    assert home.states()["timeline"].position == store.events.last_position()
 
 
 def test_rows_hold_plain_values_of_their_columns() -> None:
