@@ -75,9 +75,9 @@ def _of_changes(place: Place, states: dict[str, Any], content: bool) -> Iterator
             yield f"{change.id} is {change.status}: {change.reason}"
             continue
         repository = repository_of(states[change.project])
-        branch = git(repository, "rev-parse", f"rhumbline/{change.id}")
+        branch = git(repository, "for-each-ref", "--format=%(objectname)", f"refs/heads/rhumbline/{change.id}")
         if branch != change.promoted.commit:
-            yield f"the branch is at {branch}, not at {change.promoted.commit}"
+            yield f"the branch is at {branch or 'no commit'}, not at {change.promoted.commit}"
         if content:
             yield from _of_content(repository, change.promoted.commit)
     for project in (state for state in states.values() if isinstance(state, ProjectState)):
