@@ -14,6 +14,10 @@ _JOINERS: Final = frozenset("\u200c\u200d")
 _SHORT: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
+LINE_WIDTH: Final = 400
+"""Characters of one line of foreign output; without line breaks it could be megabytes."""
+
+
 def one_line(raw: str, limit: int | None = None) -> str:
     """`raw` on one line, every control character escaped, cut with an ellipsis after `limit` characters."""
     shown = "".join(map(_shown, raw))
@@ -32,8 +36,9 @@ def output_lines(raw: bytes) -> tuple[str, ...]:
 
 
 def last_lines(raw: bytes, count: int) -> tuple[str, ...]:
-    """The last `count` lines that hold something."""
-    return tuple(line for line in output_lines(raw[-count * 4_096 :]) if line.strip())[-count:]
+    """The last `count` lines that hold something, each cut to `LINE_WIDTH` characters."""
+    found = [line for line in output_lines(raw[-count * 4_096 :]) if line.strip()][-count:]
+    return tuple(line if len(line) <= LINE_WIDTH else line[: LINE_WIDTH - 1] + "…" for line in found)
 
 
 def path(encoded: str) -> str:

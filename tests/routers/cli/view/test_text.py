@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from domain.kernel.value import encode_path
-from routers.cli.view.text import last_lines, lines, one_line, output_lines, path
+from routers.cli.view.text import LINE_WIDTH, last_lines, lines, one_line, output_lines, path
 
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
@@ -70,3 +70,9 @@ def test_last_lines_are_those_that_hold_something() -> None:
 
 def test_a_path_is_shown_decoded() -> None:
     assert path("src/a b%0A%FF%22.py") == 'src/a b\\n\\xff".py'
+
+
+def test_a_line_without_an_end_is_cut() -> None:
+    (line,) = last_lines(b"\0" * 100_000, 20)
+    assert len(line) == LINE_WIDTH
+    assert line.endswith("…")
