@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from commands.effect import EffectKind, run_effect
+from commands.effect import run_effect
 from commands.ports.agent import AgentRequest
 from domain.change.state import ChangeState
 from domain.kernel.ids import run_id
@@ -98,9 +98,6 @@ def test_the_workspace_of_an_interrupted_run_waits_for_whoever_goes_on(
     process: Process, reconciler: Reconciler, waiting: tuple[str, str]
 ) -> None:
     change, run = waiting
-    process.app.engine.performers = {
-        kind: performer for kind, performer in process.app.engine.performers.items() if kind != EffectKind.RUN
-    }
     process.app.engine.give_up(change)
 
     reconciler.run()
